@@ -23,6 +23,7 @@ from node_agent.release import ReleaseStore
 from node_agent.remote_config import Configured
 from node_agent.runtime.isolation.levels import isolation_find
 from node_agent.runtime.isolation.own_packages import own_packages_link
+from node_agent.runtime.network.available import network_find
 from node_agent.runtime.process_runtime import ProcessRuntime
 
 log = logging.getLogger("weir.agent")
@@ -83,9 +84,12 @@ def _run(settings: AgentSettings) -> int:
     runtime = ProcessRuntime(configured)
     isolation = runtime.isolation
     log.log(logging.INFO if isolation.level == "namespaces" else logging.WARNING, "%s", isolation.sentence)
+    networking = runtime.networking
+    is_walled = networking.is_own or networking.is_chosen
+    log.log(logging.INFO if is_walled else logging.WARNING, "%s", networking.sentence)
     log.info("%s", runtime.containers.sentence)
     log.info("%s", runtime.packages.sentence)
-    node = Node(configured, isolation, runtime.containers, runtime.packages.version)
+    node = Node(configured, isolation, runtime.containers, runtime.packages.version, networking)
     daemon = Daemon(configured, node, runtime, events)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: daemon.stop.set())
@@ -132,7 +136,10 @@ def _isolation(settings: AgentSettings) -> int:
         folder.chmod(0o711)
         library = own_packages_link(folder / "lib")
         base, is_forced = settings.work_uid_base, settings.allow_root_work
-        print(isolation_find(folder, library, uid_base=base, is_forced=is_forced).sentence)
+        isolation = isolation_find(folder, library, uid_base=base, is_forced=is_forced)
+        print(isolation.sentence)
+        if not isolation.refusal:
+            print(network_find(settings.work_network, isolation, folder, library).sentence)
     return 0
 
 

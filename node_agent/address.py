@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import psutil
+
+LOOPBACK = "lo"
+"""The network interface by which a machine reaches itself."""
 
 
 def data_address(setting: str, server: str) -> str:
@@ -37,6 +41,15 @@ def _toward(server: str) -> str:
 def interface_of(address: str) -> str:
     """The name of this machine's network interface that has the address; empty where none has."""
     return _own().get(address, "")
+
+
+def own_addresses() -> list[str]:
+    """All addresses of this machine, of any of its network interfaces."""
+    found = []
+    for address in _own():
+        with suppress(ValueError):
+            found.append(str(ipaddress.ip_address(address)))
+    return found
 
 
 def _own() -> dict[str, str]:

@@ -6,13 +6,14 @@ import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, FilePath, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from node_agent.protocol.fields import Digest, LabelKey, LabelValue
+from node_agent.reach import Network, Reach, networks_read, reach_read
 
 _PLAN = re.compile(r"^(\d{1,3})(?:x(\d{1,4}))?(?::(\d{1,9}))?$")
 
@@ -94,6 +95,10 @@ class AgentSettings(BaseSettings):
     package_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
     work_paths: Annotated[tuple[Path, ...], NoDecode] = ()
     allow_root_work: bool = False
+    # "": a network of its own for each work, where this node can.
+    work_network: Literal["", "private", "none", "node"] = ""
+    work_network_allow: Annotated[tuple[Reach, ...], NoDecode] = ()
+    work_network_deny: Annotated[tuple[Network, ...], NoDecode] = ()
     work_disk_mib: Annotated[int, Field(ge=1, le=2**30)] = 10_240
     # None: half of what the disk has for work when the agent starts.
     scratch_disk_mib: Annotated[int, Field(ge=0, le=2**40)] | None = None
@@ -121,6 +126,31 @@ class AgentSettings(BaseSettings):
     @classmethod
     def _keys_from_text(cls, value: Any) -> Any:
         return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+
+    @field_validator("work_network_allow", mode="before")
+    @classmethod
+    def _allowed_from_text(cls, value: Any) -> Any:
+        try:
+            return (
+                tuple(map(reach_read, filter(str.strip, value.split(","))))
+                if isinstance(value, str)
+                else value
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; write addresses, networks, or either with a port, with commas between them: "
+                "10.1.2.3,127.0.0.1:3128,[fd00::1]:443"
+            ) from error
+
+    @field_validator("work_network_deny", mode="before")
+    @classmethod
+    def _denied_from_text(cls, value: Any) -> Any:
+        try:
+            return networks_read([*filter(str.strip, value.split(","))]) if isinstance(value, str) else value
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; write addresses or networks with commas between them: 10.1.0.0/16,fd00::/8"
+            ) from error
 
     @field_validator("work_paths", mode="before")
     @classmethod

@@ -21,6 +21,7 @@ from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
+from node_agent.runtime.network.available import Networking
 from node_agent.runtime.scratch_disk import scratch_disk_mib
 from node_agent.sessions.available import torch_version
 from node_agent.volumes import Volumes
@@ -38,12 +39,14 @@ class Node:
         isolation: Isolation | None = None,
         containers: Containers | None = None,
         packages: str = "",
+        networking: Networking | None = None,
     ) -> None:
         """`isolation`: how work is kept apart here; None: it is not told, and no volumes are mounted. `containers`:
         whether work runs in images; None: it is not told. `packages`: for which Python packages are installed for
-        work; "" for none."""
+        work; "" for none. `networking`: which network work has; None: it is not told."""
         self._configured, self._isolation = configured, isolation
         self._containers, self._packages = containers or Containers(), packages
+        self._networking = networking or Networking("")
         is_walled = isolation is not None and isolation.level == "namespaces"
         self._volumes = Volumes(configured.settings.storage_dir if is_walled else ())
         settings = configured.settings
@@ -77,6 +80,8 @@ class Node:
             isolation=self._isolation.word if self._isolation else "",
             isolation_problem=self._isolation.problem if self._isolation else "",
             filter_problem=self._isolation.filter_problem if self._isolation else "",
+            network=self._networking.level,
+            network_problem=self._networking.problem,
             storage=self._volumes.mark(),
             containers=self._containers.architecture,
             containers_problem=self._containers.problem,

@@ -32,6 +32,12 @@ ISOLATION_LABELS = {
     "refused": _("None: programs are refused"),
     "unsafe": _("None: programs run as the agent does"),
 }
+NETWORK_LABELS = {
+    "private": _("Its own, which leads outside"),
+    "none": _("Its own, which leads nowhere"),
+    "node": _("The node's, shared with all that runs there"),
+    "refused": _("None: programs are refused"),
+}
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"

@@ -85,6 +85,9 @@ MoveState = Literal["", "sending", "sent", "done", "failed"]
 # What keeps work apart on a node: namespaces of its own, a user of its own, nothing (then programs are refused), or
 # nothing although an operator lets programs run. "": the agent does not tell.
 IsolationLevel = Literal["", "namespaces", "user", "refused", "unsafe"]
+# Which network work has on a node: each its own, which leads outside (private) or nowhere (none); the node's; or no
+# program runs, as it would have the node's. "": the agent does not tell.
+NetworkLevel = Literal["", "private", "none", "node", "refused"]
 PowerSource = Literal["", "measured", "modelled"]
 Level = Literal["debug", "info", "warning", "error", "critical"]
 

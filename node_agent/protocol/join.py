@@ -16,6 +16,7 @@ from node_agent.protocol.fields import (
     Mebibytes,
     Message,
     Name,
+    NetworkLevel,
     PowerSource,
     Secret,
     Sentence,
@@ -31,7 +32,8 @@ class NodeInfo(Message):
     `address`: where clients reach its sessions; `components`: version of each part that runs here;
     `config_generation`: the configuration it has applied; the problems say why what was desired is not in force.
     `isolation`: how work is kept apart from the node and from other work, and `isolation_problem` why not better;
-    `filter_problem`: why the kernel's calls are not filtered for work, "" where they are.
+    `filter_problem`: why the kernel's calls are not filtered for work, "" where they are. `network`: which network work
+    has, and `network_problem` why not one of its own.
     `storage`: the marks of the folders of volumes that this node can mount for work, the portal's own first, with
     blanks between them; "" for none. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
@@ -54,6 +56,8 @@ class NodeInfo(Message):
     isolation: IsolationLevel = ""
     isolation_problem: Sentence = ""
     filter_problem: Sentence = ""
+    network: NetworkLevel = ""
+    network_problem: Sentence = ""
     storage: Annotated[str, Field(max_length=600, pattern=r"^[^\x00]*$")] = ""
     containers: Word = ""
     containers_problem: Sentence = ""

@@ -198,7 +198,8 @@ class DesiredSize(Message):
 
     A `share` that is not below `shares` is leaving: it is stopped once the others go on without it. Each
     `shares_per_replica` shares, counted from the first, are a replica and on one node. Its programs find each other
-    where the first share is, at `master_addr` and `master_port`; "" and 0: nothing was said.
+    where the first share is, at `master_addr` and `master_port`; "" and 0: nothing was said. `gang` names the work to
+    its nodes: its shares on one machine share a network.
     """
 
     share: Annotated[int, Field(ge=0, le=65_535)]
@@ -207,6 +208,13 @@ class DesiredSize(Message):
     shares_per_replica: Annotated[int, Field(ge=1, le=65_535)] = 1
     master_addr: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] = ""
     master_port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    gang: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{0,64}$")] = ""
+
+    @model_serializer(mode="wrap")
+    def _without_gang(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An agent that gives work no network of its own is told no gang."""
+        told: dict[str, Any] = dump(self)
+        return {key: told[key] for key in told if key != "gang" or told[key]}
 
 
 _LATER = frozenset(

@@ -87,7 +87,12 @@ def _children(pid: int) -> list[int]:
 def cpu_seconds(pids: Iterable[int]) -> float:
     """CPU time of these processes, of the children they have reaped, and of those this process reaped."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime + sum(_cpu_of(pid) for pid in pids)
+    return usage.ru_utime + usage.ru_stime + cpu_seconds_of(pids)
+
+
+def cpu_seconds_of(pids: Iterable[int]) -> float:
+    """CPU time of these processes and of the children they have reaped."""
+    return sum(_cpu_of(pid) for pid in pids)
 
 
 def _cpu_of(pid: int) -> float:

@@ -26,8 +26,9 @@ from node_agent.runtime import proc
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
+from node_agent.runtime.network.available import Networking
 from node_agent.runtime.packages.available import Packages
-from node_agent.runtime.records.slice_records import Control, ShimState
+from node_agent.runtime.records.slice_records import Control, ShimState, SliceSpec
 from node_agent.runtime.records.state_reader import (
     last_line,
     local_slice_failed,
@@ -44,11 +45,13 @@ from node_agent.runtime.shim.workload_process import surroundings_of
 from node_agent.runtime.slice_setup import Maker
 from node_agent.slice_state import LocalSlice
 from node_agent.web.service_place import ServicePlace
+from node_agent.web.work_keeper import keeper_connect
 from node_agent.web.work_socket import WorkSocket
 from node_agent.work_container import Changes, Container
 from node_agent.work_folders import WorkFolders
 
 _UID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")
+CONNECT_S = 10.0
 _UNREADABLE = "its records on this node cannot be read"
 
 log = logging.getLogger("weir.agent")
@@ -104,6 +107,11 @@ class ProcessRuntime:
     def packages(self) -> Packages:
         """Whether packages are installed for work on this node."""
         return self._maker.packages
+
+    @property
+    def networking(self) -> Networking:
+        """Which network work has on this node."""
+        return self._maker.networking
 
     @property
     def images(self) -> ImageStore:
@@ -259,7 +267,7 @@ class ProcessRuntime:
         known = _Known(JournalReader(folder.journal), is_session, is_sized, spec.folder if spec else "")
         if spec is not None and spec.web:
             at = surroundings_of(spec, folder).web_socket
-            known.web_socket = ServicePlace(at) if spec.service is not None else at
+            known.web_socket = _service_place(spec, folder, at) if spec.service is not None else at
         if spec is not None and not spec.is_session:
             known.executions = folder.executions
         return self._known.setdefault(slice_uid, known)
@@ -278,6 +286,9 @@ class ProcessRuntime:
         folder = self._folder(slice_uid)
         spec = spec_read(folder)
         if spec is None or folder.state.exists():
+            if spec is not None and state_read(folder) is not None:
+                # It was written just now: the next look takes it in.
+                return local_slice_starting(slice_uid, spec)
             return local_slice_failed(slice_uid, spec, "lost", _UNREADABLE) if folder.path.exists() else None
         shim = self._shims.get(slice_uid)
         if shim is None:
@@ -392,3 +403,10 @@ class ProcessRuntime:
         if not _UID.match(slice_uid):
             raise DriverError(f"{slice_uid!r} is no name of a slice")
         return SliceFolder(self._slices / slice_uid)
+
+
+def _service_place(spec: SliceSpec, folder: SliceFolder, at: WorkSocket) -> ServicePlace:
+    """Its shim leads into the network that it has of its own."""
+    if spec.network is None:
+        return ServicePlace(at)
+    return ServicePlace(at, within=lambda port: keeper_connect(folder.executions, port, CONNECT_S))

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from node_agent.address import bind_address, data_address, interface_of
+from node_agent.address import LOOPBACK, bind_address, data_address, interface_of, own_addresses
 from node_agent.drivers.base import Device, DriverError, Setting, SliceDriver
 from node_agent.drivers.registry import preferred, slice_drivers_load
 from node_agent.files import OUTPUTS, SliceFolder, write_json
@@ -19,13 +19,16 @@ from node_agent.protocol.fields import HOST_DRIVER
 from node_agent.protocol.folders import DesiredFolder
 from node_agent.protocol.images import WorkImage
 from node_agent.protocol.packages import WorkPackages
-from node_agent.protocol.slices import DesiredSlice, VolumeMount
+from node_agent.protocol.slices import DesiredSize, DesiredSlice, VolumeMount
 from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.containers.available import Containers, containers_find
 from node_agent.runtime.isolation.levels import Isolation, isolation_find
 from node_agent.runtime.isolation.own_packages import own_packages_link
 from node_agent.runtime.isolation.users import NoUserLeft, WorkUsers
+from node_agent.runtime.network.available import Networking, network_find
+from node_agent.runtime.network.rules import NOWHERE, Rules
+from node_agent.runtime.network.work_network import NetworkWanted
 from node_agent.runtime.packages.available import Packages, packages_find
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
 from node_agent.volumes import Volumes
@@ -60,6 +63,12 @@ class Maker:
         )
 
     @cached_property
+    def networking(self) -> Networking:
+        """Which network work has on this node; found out once."""
+        settings = self._configured.settings
+        return network_find(settings.work_network, self.isolation, settings.home, self._lib)
+
+    @cached_property
     def containers(self) -> Containers:
         """Whether work runs in images on this node; found out once."""
         return containers_find(self.isolation)
@@ -84,6 +93,8 @@ class Maker:
         """Lay the slice's folder down in one step. Raises DriverError."""
         if wanted.work.kind == "program" and self.isolation.refusal:
             raise DriverError(self.isolation.refusal[:500])
+        if wanted.work.kind == "program" and self.networking.refusal:
+            raise DriverError(self.networking.refusal[:500])
         name = self._driver_name(wanted, device)
         setting = self.drivers[name].make(wanted, device)
         spec = self._spec(
@@ -205,7 +216,33 @@ class Maker:
             image=self._image(work.image),
             has_outputs=work.outputs,
             packages=self._packages(work.packages, work.image),
+            network=None if is_session else self._network(wanted.size, interface_of(address)),
         )
+
+    def _network(self, size: DesiredSize | None, interface: str) -> dict[str, Any] | None:
+        """The network of its own; None: it has the node's, as sessions have, which run our own program and are reached
+        there."""
+        if not self.networking.is_own:
+            return None
+        rules = self._rules() if self.networking.level == "private" else None
+        if size is None:
+            return NetworkWanted(rules).to_json()
+        gang = size.gang or f"{size.master_addr}-{size.master_port}".replace("/", "-")
+        device = "" if interface == LOOPBACK else interface
+        return NetworkWanted(rules, str(self._shared / f"{gang}.sock"), device).to_json()
+
+    def _rules(self) -> Rules:
+        settings = self._configured.settings
+        return Rules.of_node(settings.work_network_allow, settings.work_network_deny, own_addresses())
+
+    @property
+    def _shared(self) -> Path:
+        """Where the shares of a work on this machine find each other, whichever of its agents they are with."""
+        settings = self._configured.settings
+        if os.geteuid() == 0:
+            return settings.users_dir / "networks"
+        beside = settings.home.parent
+        return (beside if os.access(beside, os.W_OK) else settings.home) / "networks"
 
     def _packages(self, wanted: WorkPackages | None, image: WorkImage | None) -> dict[str, Any] | None:
         """What is to be installed before the work starts. Raises DriverError where nothing is installed here."""
@@ -221,7 +258,14 @@ class Maker:
             "index": node.index,
             "pip": node.pip,
             "most_mib": node.most_mib,
+            "network": self._network_of_installer(),
         }
+
+    def _network_of_installer(self) -> dict[str, Any] | None:
+        """Where work reaches nothing, its packages are fetched all the same: from their index alone."""
+        if not self.networking.is_own:
+            return None
+        return NetworkWanted(self._rules() if self.networking.level == "private" else NOWHERE).to_json()
 
     def _image(self, wanted: WorkImage | None) -> dict[str, Any] | None:
         """The image that the work runs in. Raises DriverError where none runs here."""

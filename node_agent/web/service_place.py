@@ -1,9 +1,10 @@
-"""Where a service listens: on the work's socket, or on a port of this machine that is its own."""
+"""Where a service listens: on the work's socket, or on a port: of its own network, or of this machine."""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from node_agent.web.port_connection import LOCAL, is_listened, is_own
@@ -14,15 +15,17 @@ _CONNECT_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class ServicePlace:
-    """`port` is the one that it was told, None before it was told any."""
+    """`port` is the one that it was told, None before it was told any. `within` connects to a port of the network that
+    it has of its own; None: it has its node's."""
 
     work_socket: WorkSocket
     port: int | None = None
+    within: Callable[[int], socket.socket] | None = None
 
     def connect(self) -> socket.socket:
         """A connection to it, which does not block.
 
-        All work of a node shares its ports: a listener that is not the service's own user's is not spoken to.
+        Where work shares the ports of its node, a listener that is not the service's own user's is not spoken to.
 
         Raises:
             NotListening: nothing of the service's listens.
@@ -33,6 +36,8 @@ class ServicePlace:
         except NotListening:
             if self.port is None:
                 raise
+        if self.within is not None:
+            return self._connected_within(self.within, self.port)
         owner = self._owner
         for family, address in LOCAL.items():
             # Who listened may have gone in between, and somebody else come: he is looked for on both sides of it.
@@ -53,6 +58,14 @@ class ServicePlace:
                 return connection
             connection.close()
         raise NotListening(self._silence)
+
+    def _connected_within(self, within: Callable[[int], socket.socket], port: int) -> socket.socket:
+        try:
+            return within(port)
+        except TimeoutError as error:
+            raise TooBusy("it takes no more connections") from error
+        except OSError as error:
+            raise NotListening(f"nothing listens on port {port}") from error
 
     @property
     def _owner(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -29,6 +30,19 @@ def keeper_ask(
         connection.close()
         raise
     return connection, json.loads(message) if message else {}, files
+
+
+def keeper_connect(path: Path, port: int, answer_s: float) -> socket.socket:
+    """A connection, which does not block, to a port of the network that the work has of its own. Raises OSError:
+    ConnectionRefusedError where nothing listens there, TimeoutError where it takes no more connections."""
+    asking, told, files = keeper_ask(path, {"connect": port}, answer_s)
+    asking.close()
+    if not files:
+        number = told.get("errno", errno.ECONNREFUSED)
+        raise OSError(number, told.get("detail", "the work has ended"))
+    connection = socket.socket(fileno=files[0])
+    connection.setblocking(False)
+    return connection
 
 
 def _connected(path: Path) -> socket.socket:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from node_agent.runtime.network.rules import Rules
+from node_agent.runtime.network.work_network import NetworkWanted
 from node_agent.web.service_place import ServicePlace
+from node_agent.web.work_keeper import keeper_connect
 from node_agent.web.work_socket import NotListening, WorkSocket
 from tests.journeys.test_shim import ShimSlice, kept  # noqa: F401
 
@@ -67,6 +72,39 @@ def test_it_is_started_again_when_it_dies_and_when_it_is_unhealthy(kept: Kept) -
     one.want(state="stopped")
     ended = one.ended()
     assert (ended["state"], ended["reason_code"]) == ("exited", "stopped")
+
+
+@pytest.mark.req("POOL-8.2c")
+@pytest.mark.skipif(not shutil.which("pasta"), reason="pasta is not installed")
+def test_two_services_listen_on_the_same_port_each_in_its_own_network(kept: Kept) -> None:  # noqa: F811
+    network = NetworkWanted(Rules()).to_json()
+    both = [
+        kept(
+            name,
+            argv=["python", "-c", SERVER.replace("os.environ['PORT']", repr(name)), "$PORT"],
+            service=CHECK | {"port": 8_080},
+            web=True,
+            isolation="namespaces",
+            network=network,
+        ).start()
+        for name in ("one", "other")
+    ]
+    for one, name in zip(both, ("one", "other"), strict=True):
+        one.until(lambda one=one: service(one).get("health") == "healthy")
+        at = WorkSocket(one.files.path / "tmp", None)
+        place = ServicePlace(at, 8_080, lambda port, one=one: keeper_connect(one.files.executions, port, 30))
+        with place.connect() as connection:
+            connection.setblocking(True)
+            connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+            heard = b""
+            while data := connection.recv(1000):
+                heard += data
+        assert heard.endswith(name.encode())
+        with pytest.raises(NotListening, match="nothing listens on port 8081"):
+            replace(place, port=8_081).connect()
+        # Not the node's port, where others could come.
+        with pytest.raises(NotListening):
+            ServicePlace(at, 8_080).connect()
 
 
 def test_what_fails_again_and_again_has_failed_and_says_why(kept: Kept) -> None:  # noqa: F811

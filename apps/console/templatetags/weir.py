@@ -21,6 +21,7 @@ from apps.console.labels import (
     AMOUNT_LABELS,
     ENFORCED_BY_LABELS,
     ISOLATION_LABELS,
+    NETWORK_LABELS,
     SOURCE_LABELS,
     STATE_COLOURS,
 )
@@ -236,6 +237,12 @@ def restart_text(policy: str) -> str:
 def isolation_label(code: str) -> str:
     """How a node keeps work apart, from its agent's code; a code of a newer agent as it came."""
     return str(ISOLATION_LABELS.get(code, code or "–"))
+
+
+@register.filter
+def network_label(code: str) -> str:
+    """Which network work has on a node, from its agent's code; a code of a newer agent as it came."""
+    return str(NETWORK_LABELS.get(code, code or "–"))
 
 
 @register.filter

@@ -32,7 +32,8 @@ _PLAIN_DEVICES = frozenset({"/dev/full", "/dev/null", "/dev/random", "/dev/tty",
 class Program:
     """What runs in a container: the work of `spec` with the variables `env` in its folder `home`. `namespaces` is the
     process whose process and message namespaces it joins, `group` its control group (None: one that the container
-    runtime makes), `file_mib` the most that a file of it may hold."""
+    runtime makes), `file_mib` the most that a file of it may hold. `has_network`: it joins that process's network
+    too."""
 
     spec: SliceSpec
     env: dict[str, str]
@@ -41,6 +42,7 @@ class Program:
     group: Cgroup | CgroupV1 | None
     shm_mib: int
     file_mib: int | None
+    has_network: bool = False
 
     @property
     def group_name(self) -> str:
@@ -76,6 +78,11 @@ def bundle_of(program: Program, root: ImageRoot) -> dict[str, Any]:
                 {"type": "pid", "path": f"/proc/{program.namespaces}/ns/pid"},
                 {"type": "ipc", "path": f"/proc/{program.namespaces}/ns/ipc"},
                 {"type": "mount"},
+                *(
+                    [{"type": "network", "path": f"/proc/{program.namespaces}/ns/net"}]
+                    if program.has_network
+                    else []
+                ),
             ],
             "cgroupsPath": program.group_name,
             "resources": {

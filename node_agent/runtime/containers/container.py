@@ -20,7 +20,7 @@ from node_agent.files import write_json
 from node_agent.runtime.containers.bundle import RUNTIME, Program, bundle_of
 from node_agent.runtime.isolation import syscalls as sys_
 from node_agent.runtime.isolation.image_root import ImageRoot
-from node_agent.runtime.isolation.namespaces import Namespaces
+from node_agent.runtime.isolation.namespaces import Namespaces, OwnNetwork
 from node_agent.runtime.isolation.view import View
 
 _START_S = 120
@@ -29,9 +29,9 @@ _START_S = 120
 class ContainerNamespaces(Namespaces):
     """The namespaces of a container. Until its program has started they are those of the first process."""
 
-    def __init__(self, view: View, folder: Path) -> None:
+    def __init__(self, view: View, folder: Path, network: OwnNetwork | None = None) -> None:
         """`folder`: where the runtime keeps what it knows of the container."""
-        super().__init__(view)
+        super().__init__(view, network)
         self._folder = folder
         self._is_entered = False
         self._ids: list[str] = []
@@ -81,6 +81,7 @@ class ContainerNamespaces(Namespaces):
         """In a child that runs beside the program: see what it sees."""
         if not self._is_entered:
             raise OSError(errno.ESRCH, "the container has not started")
+        self._network_enter()
         sys_.setns(self._fds["ipc"], sys_.CLONE_NEWIPC)
         # The root of this namespace is the container's.
         sys_.setns(self._fds["mnt"], sys_.CLONE_NEWNS)

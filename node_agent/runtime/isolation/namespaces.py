@@ -1,4 +1,4 @@
-"""One work's namespaces: processes, file system and shared memory of its own.
+"""One work's namespaces: processes, file system and shared memory of its own, and a network where it has one.
 
 Their first process is a copy of the shim: it builds what the work sees, then only takes back orphans. It dies with
 the shim, and with it, by the kernel's hand, every process in there. The work itself stays a child of the shim.
@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from node_agent.runtime.isolation import syscalls as sys_
 from node_agent.runtime.isolation.view import ROOT, View
@@ -21,14 +21,28 @@ _READY = b"ready"
 _KEPT_FD = 3
 
 
+class OwnNetwork(Protocol):
+    """A network that the processes of one work stand in."""
+
+    # An open file by which it is entered.
+    fd: int
+
+    @property
+    def is_in_own_users(self) -> bool:
+        """Whether this process is root of a user namespace of its own since it has it."""
+        ...
+
+
 class Namespaces:
     """Raises OSError where the kernel refuses any of it; then nothing is left behind."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, network: OwnNetwork | None = None) -> None:
+        """`network`: the one that its processes stand in; None: the node's."""
+        self._network = network
         # Root of a user namespace may not go back to the process namespace it came from: its children stay in the new.
         self._can_return = os.geteuid() == 0
-        if not self._can_return:
-            _become_root_of_own()
+        if not self._can_return and (network is None or not network.is_in_own_users):
+            user_namespace_become()
         self._fds = {"outside": os.open("/proc/self/ns/pid", os.O_RDONLY)}
         read_fd, write_fd = os.pipe()
         try:
@@ -55,7 +69,7 @@ class Namespaces:
         try:
             pid = os.fork()
             if pid == 0:
-                _first_process(view, write_fd)
+                _first_process(view, self._network, write_fd)
         finally:
             if self._can_return:
                 sys_.setns(self._fds["outside"], sys_.CLONE_NEWPID)
@@ -83,10 +97,15 @@ class Namespaces:
 
     def enter(self) -> None:
         """In the child: see what the work sees."""
+        self._network_enter()
         for kind, flag in _KINDS.items():
             sys_.setns(self._fds[kind], flag)
         os.chroot(ROOT)
         os.chdir("/")
+
+    def _network_enter(self) -> None:
+        if self._network is not None:
+            sys_.setns(self._network.fd, sys_.CLONE_NEWNET)
 
     def shm_bytes(self) -> int:
         """Held in the work's /dev/shm."""
@@ -117,8 +136,8 @@ class Namespaces:
         self._fds.clear()
 
 
-def _become_root_of_own() -> None:
-    """Without root: a user namespace in which this process may do what root does, to nobody but itself."""
+def user_namespace_become() -> None:
+    """A user namespace in which this process may do what root does, to nobody but itself."""
     uid, gid = os.geteuid(), os.getegid()
     sys_.unshare(sys_.CLONE_NEWUSER)
     Path("/proc/self/setgroups").write_text("deny")
@@ -126,8 +145,10 @@ def _become_root_of_own() -> None:
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
 
 
-def _first_process(view: View, write_fd: int) -> NoReturn:
+def _first_process(view: View, network: OwnNetwork | None, write_fd: int) -> NoReturn:
     try:
+        if network is not None:
+            sys_.setns(network.fd, sys_.CLONE_NEWNET)
         _let_go_of_the_shims(write_fd)
         sys_.unshare(sys_.CLONE_NEWNS | sys_.CLONE_NEWIPC)
         view.build()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+from collections.abc import Iterable
 from itertools import pairwise
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
-CLONE_NEWIPC, CLONE_NEWPID = 0x08000000, 0x20000000
+CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x08000000, 0x20000000, 0x40000000
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
@@ -16,11 +17,12 @@ MS_NOATIME, MS_NODIRATIME, MS_RELATIME = 1024, 2048, 1 << 21
 _MNT_DETACH = 2
 
 # The same number on every architecture: they came after the numbers were made one.
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR, _PIDFD_GETFD = 428, 429, 442, 438
 _NOFOLLOW = 0x100
 _AT_FDCWD, _AT_EMPTY_PATH, _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = -100, 0x1000, 1, 4
 _MOUNT_ATTR_IDMAP = 0x00100000
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP = 1, 24
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT = 1, 4, 24, 47
+_CAP_AMBIENT_RAISE = 2
 _CAPABILITIES_VERSION = 0x20080522
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "loongarch64": 41, "ppc64le": 203}
 
@@ -155,6 +157,33 @@ def capabilities_drop() -> None:
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0)
     nothing = (ctypes.c_uint32 * 6)()
     _checked(_LIBC.capset(header, nothing), "giving up capabilities")
+
+
+def capabilities_pass_on(capabilities: Iterable[int]) -> None:
+    """The program that this process becomes keeps these capabilities, of those that it has."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0)
+    held = (ctypes.c_uint32 * 6)()
+    _checked(_LIBC.capget(header, held), "reading capabilities")
+    # Effective, permitted and inheritable, twice: the last are to be as those before.
+    held[2], held[5] = held[1], held[4]
+    _checked(_LIBC.capset(header, held), "passing capabilities on")
+    for one in capabilities:
+        _checked(_LIBC.prctl(_PR_CAP_AMBIENT, _CAP_AMBIENT_RAISE, one, 0, 0), "passing capabilities on")
+
+
+def dumpable_become() -> None:
+    """After a change of user: this process's own entries below /proc are its user's again."""
+    prctl(_PR_SET_DUMPABLE, 1)
+
+
+def file_of(pidfd: int, number: int) -> int | None:
+    """A file that another process has open by this number, open here too; None: it has none, or has ended. Raises
+    OSError where it is not ours to look into."""
+    found = _LIBC.syscall(_PIDFD_GETFD, pidfd, number, 0)
+    if found < 0 and ctypes.get_errno() in (errno.EBADF, errno.ESRCH):
+        return None
+    _checked(min(found, 0), "the file of another process")
+    return int(found)
 
 
 def _checked(result: int, about: str) -> None:

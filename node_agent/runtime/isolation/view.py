@@ -66,7 +66,9 @@ class View:
 
     `base`: an empty folder in which the view is built. `read_only`: more paths of the node. `own`: folders that are
     the work's, as (where it lies, where the work sees it). `hidden`: paths that would be seen and must not be.
-    `shm_mib` bounds /dev/shm. `volumes` are mounted for it; `user` is who it runs as (None: who builds this).
+    `files`: files of the node in place of others, in the same way. `has_network`: this process stands in a network of
+    the work's own. `shm_mib` bounds /dev/shm. `volumes` are mounted for it; `user` is who it runs as (None: who
+    builds this).
     """
 
     base: Path
@@ -76,6 +78,8 @@ class View:
     hidden: tuple[Path, ...] = field(default=())
     volumes: tuple[Mounted, ...] = ()
     user: int | None = None
+    files: tuple[tuple[Path, Path], ...] = ()
+    has_network: bool = False
 
     def build(self) -> None:
         """Make it the root of this process's mount namespace. Raises OSError."""
@@ -96,11 +100,13 @@ class View:
         for path in _EMPTY:
             os.makedirs(root + path, exist_ok=True)
         for path in _SYSTEM:
-            _system(root, path)
+            if not (self.has_network and path == "/sys" and _own_devices(root + path)):
+                _system(root, path)
         sys_.mount("proc", root + "/proc", "proc", sys_.MS_NOSUID | sys_.MS_NODEV | sys_.MS_NOEXEC)
         _devices(root, self.shm_mib)
         hidden = [(None, path) for path in (*map(Path, _COVERED), *self.hidden)]
         binds = [(path, path) for path in (*self.read_only, *_resolver(), *map(Path, _RUN_FILES))]
+        binds += self.files
         # What lies below another path comes after it.
         for source, target in sorted([*hidden, *binds, *self.own], key=lambda item: len(item[1].parts)):
             if source is None:
@@ -153,6 +159,17 @@ def _resolver() -> Iterator[Path]:
     path = Path("/etc/resolv.conf").resolve()
     if not _is_system(path) and path.is_file():
         yield path
+
+
+def _own_devices(target: str) -> bool:
+    """Mount the kernel's folder of devices as the work's network has it; whether the kernel lets us, which it does not
+    where something of it is hidden from this process."""
+    os.makedirs(target, exist_ok=True)
+    try:
+        sys_.mount("sysfs", target, "sysfs", sys_.MS_NOSUID | sys_.MS_NODEV | sys_.MS_NOEXEC | sys_.MS_RDONLY)
+    except OSError:
+        return False
+    return True
 
 
 def _system(root: str, path: str) -> None:

@@ -16,7 +16,7 @@ from node_agent.runtime.isolation.view import Mounted, View, interpreter_paths
 from node_agent.web.work_socket import SOCKET, WorkSocket
 
 _TEMPORARY = {"tmp": Path("/tmp"), "tmp-var": Path("/var/tmp")}
-_BASE, _CHANGES, _CONTAINER = "root", "image", "container"
+_BASE, _CHANGES, _CONTAINER, _NAMES = "root", "image", "container", "resolv.conf"
 # While they are installed.
 PACKAGES = "packages"
 
@@ -25,7 +25,7 @@ PACKAGES = "packages"
 class Surroundings:
     """`folder` is the slice's, `work` where its program runs, `owner` the work's user (None: the agent's), `library`
     what it may import of ours, `hidden` the agent's own folder, `paths` what else of the node it may read; `volumes`
-    are mounted for it."""
+    are mounted for it. `has_network`: it stands in a network of its own, where names are looked up as `names` says."""
 
     folder: Path
     work: Path
@@ -34,6 +34,7 @@ class Surroundings:
     hidden: Path
     paths: tuple[Path, ...] = ()
     volumes: tuple[Mounted, ...] = ()
+    has_network: bool = False
 
     @property
     def temporary(self) -> Path:
@@ -53,6 +54,17 @@ class Surroundings:
     def web_socket_seen(self, *, is_walled: bool) -> Path:
         """The path of that socket as the work sees it: in namespaces of its own a short one, as sockets need."""
         return (_TEMPORARY["tmp"] if is_walled else self.temporary) / SOCKET
+
+    @property
+    def names(self) -> Path:
+        """How the work looks up names, where it has a network of its own."""
+        return self.folder / _NAMES
+
+    @property
+    def _files(self) -> tuple[tuple[Path, Path], ...]:
+        """Files of its own in place of the node's."""
+        resolver = Path("/etc/resolv.conf")
+        return ((self.names, resolver.resolve()),) if self.has_network and resolver.is_file() else ()
 
     @property
     def kept(self) -> tuple[Path, ...]:
@@ -89,6 +101,8 @@ class Surroundings:
             hidden=(self.hidden,),
             volumes=self.volumes,
             user=self.owner,
+            files=self._files,
+            has_network=self.has_network,
         )
 
     def image_root(self, image: dict[str, Any]) -> ImageRoot:
@@ -98,7 +112,13 @@ class Surroundings:
             image=Path(image["root"]),
             changes=self.folder / _CHANGES,
             own=((self.work, self.work), *((self.folder / name, seen) for name, seen in _TEMPORARY.items())),
-            files=tuple((Path(name).resolve(), Path(name)) for name in ("/etc/hosts", "/etc/resolv.conf")),
+            files=(
+                (Path("/etc/hosts").resolve(), Path("/etc/hosts")),
+                (
+                    self.names if self.has_network else Path("/etc/resolv.conf").resolve(),
+                    Path("/etc/resolv.conf"),
+                ),
+            ),
             volumes=self.volumes,
             user=self.owner,
             called=str(image.get("user") or ""),
@@ -106,7 +126,14 @@ class Surroundings:
 
     def bare_view(self) -> View:
         """What the first process of a container's namespaces sees, which runs nothing."""
-        return View(base=self.folder / _BASE, own=(), shm_mib=1, hidden=(self.hidden,), user=self.owner)
+        return View(
+            base=self.folder / _BASE,
+            own=(),
+            shm_mib=1,
+            hidden=(self.hidden,),
+            user=self.owner,
+            has_network=self.has_network,
+        )
 
     def remove(self, *, makes_room: bool = False) -> None:
         """Delete what the work has left behind beside its folder; its processes have ended. `makes_room`: its folder

@@ -49,8 +49,9 @@ class SliceSpec(_Record):
     `path` and `read_only`. `image`: it runs in a container, of the image unpacked at `root`, with the variables `env`,
     and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
     `service`: how it is kept alive and looked at. `packages`: what is installed for it before it starts: by its `key`
-    in the folder `home`, which keeps `most_mib`, the lines `requirements`, from `index` by `pip`. `secrets`: more of
-    its environment, which only the shim has and nobody writes down.
+    in the folder `home`, which keeps `most_mib`, the lines `requirements`, from `index` by `pip`, in `network`.
+    `network`: the one that it has of its own (see `NetworkWanted`; None: its node's). `secrets`: more of its
+    environment, which only the shim has and nobody writes down.
     """
 
     slice_uid: str
@@ -101,6 +102,7 @@ class SliceSpec(_Record):
     image: dict[str, Any] | None = None
     service: dict[str, Any] | None = None
     packages: dict[str, Any] | None = None
+    network: dict[str, Any] | None = None
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property

@@ -103,3 +103,12 @@ def meeting_environment(size: Mapping[str, Any], interface: str) -> dict[str, st
         "PET_MASTER_PORT": str(port),
         **({"GLOO_SOCKET_IFNAME": by} if by else {}),
     }
+
+
+def meeting_port_of(size: Mapping[str, Any], host: str) -> int | None:
+    """The port at which the shares of a work on several nodes meet, if that is on this node, whose address is `host`
+    (0: it is on another); None: they are on one node, or were told nothing."""
+    address = size.get("master_addr", "")
+    if address in ("", _HERE):
+        return None
+    return int(size.get("master_port", 0)) if address == host else 0

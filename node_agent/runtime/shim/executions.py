@@ -3,12 +3,13 @@
 The agent asks by a socket in the slice's folder, which no work reaches. It is given the ends of the process's terminal
 or pipes, so that nothing of what is typed or shown passes here; a process lives as long as its asker's connection.
 
-By the same socket the agent asks that the work holds still while its files are read: as long as that connection stands,
-and never longer than `HOLD_S`.
+By the same socket the agent asks for a connection to a port of the network that the work has of its own, and that the
+work holds still while its files are read: as long as that connection stands, and never longer than `HOLD_S`.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -57,6 +58,8 @@ class Host(Protocol):
     def hold(self) -> bool: ...
 
     def hold_end(self) -> None: ...
+
+    def connect(self, port: int) -> socket.socket: ...
 
 
 class Executions:
@@ -113,6 +116,9 @@ class Executions:
         if "hold" in wanted:
             self._hold(asked)
             return
+        if "connect" in wanted:
+            self._connect(asked, int(wanted["connect"]))
+            return
         if self._work.is_held:
             asked.refuse("failed", "it holds still while its files are read: try again in a minute")
             return
@@ -138,6 +144,13 @@ class Executions:
             return
         asked.held_until_s = time.monotonic() + HOLD_S
         asked.tell({"held": True})
+
+    def _connect(self, asked: _Execution, port: int) -> None:
+        try:
+            with self._work.connect(port) as connection:
+                asked.hand_over(connection.fileno())
+        except OSError as error:
+            asked.fail(error)
 
     def _in_terminal(self, wanted: dict[str, Any]) -> tuple[subprocess.Popen[bytes], list[int]]:
         screen, inner = self._work.terminal_open()
@@ -220,6 +233,16 @@ class _Execution:
             socket.send_fds(self._connection, [json.dumps({"begun": True}).encode()], fds)
         finally:
             _close(fds)
+
+    def hand_over(self, connection: int) -> None:
+        """What was asked for is this open file, and no more."""
+        self._is_over = True
+        socket.send_fds(self._connection, [json.dumps({"connected": True}).encode()], [connection])
+
+    def fail(self, error: OSError) -> None:
+        """Tell that it could not be had."""
+        self._is_over = True
+        self.tell({"errno": error.errno or errno.EIO, "detail": str(error)[:300]})
 
     def refuse(self, code: str, detail: str) -> None:
         self._is_over = True

@@ -19,6 +19,7 @@ from typing import Any, NoReturn, Self
 from node_agent.files import SliceFolder, read_json, tree_remove
 from node_agent.runtime.isolation.syscalls import die_with_parent
 from node_agent.runtime.isolation.work_environment import PACKAGES
+from node_agent.runtime.network.work_network import NetworkWanted
 from node_agent.runtime.packages import installer
 from node_agent.runtime.packages.store import FILES, Hold, NoRoom, PackageStore
 from node_agent.runtime.records.meter import NS, clock_ns
@@ -58,10 +59,11 @@ class _Wanted:
     index: str
     pip: str
     most_mib: int
+    network: dict[str, Any] | None = None
 
     @classmethod
     def read(cls, spec: dict[str, Any]) -> Self:
-        return cls(**{one.name: spec[one.name] for one in fields(cls)})
+        return cls(**{one.name: spec[one.name] for one in fields(cls) if one.name in spec})
 
 
 class PackageInstallation:
@@ -196,6 +198,7 @@ class PackageInstallation:
             checkpoint=None,
             has_outputs=False,
             peer_usage_dir="",
+            network=_network_to(wanted.index, wanted.network),
         )
 
     def _pip(self, work: Work, spec: SliceSpec, held: KernelLimits) -> None:
@@ -252,6 +255,18 @@ class PackageInstallation:
             f"its packages could not be installed: {told}",
             is_lasting=code > 0 and not installer.is_unanswered(said),
         )
+
+
+def _network_to(index: str, network: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The network in which packages are installed: the index is reached from it, wherever that is."""
+    found = NetworkWanted.from_json(network) if network is not None else None
+    if found is None or found.rules is None or index.startswith("/"):
+        return network
+    try:
+        return replace(found, rules=found.rules.with_server(index)).to_json()
+    except OSError:
+        # Its name is not known now: the installer says so.
+        return network
 
 
 def _failed(reason: str, *, is_lasting: bool) -> End:

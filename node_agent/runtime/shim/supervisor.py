@@ -43,6 +43,8 @@ WATCH_S = 0.1
 STATE_S = 1.0
 READY_S = 120
 EXIT_BUSY = 3
+# So much processor time of a network is told of.
+NAMED_S = 1.0
 
 
 class Shim:
@@ -144,7 +146,8 @@ class Shim:
     def _service_open(self, now_ns: int) -> ServiceControl | None:
         if self._spec.service is None:
             return None
-        place = ServicePlace(surroundings_of(self._spec, self._folder).web_socket)
+        within = self._work.connect if self._work.network is not None else None
+        place = ServicePlace(surroundings_of(self._spec, self._folder).web_socket, within=within)
         return ServiceControl(self._spec.service, self._work, place, self._output, now_ns)
 
     def _is_started_again(self) -> bool:
@@ -186,6 +189,9 @@ class Shim:
 
     def _watch(self, now_ns: int) -> None:
         self._work.look()
+        if self._work.network is not None:
+            for note in self._work.network.look():
+                self._output.note(note)
         has_news = self._control is not None and self._control.look(now_ns)
         if self._sizes is not None and self._sizes.look():
             self._state.size_step, has_news = self._sizes.confirmed_step, True
@@ -380,6 +386,8 @@ class Shim:
         if self._sizes is None or self._size is None:
             return
         try:
+            if pids:
+                self._work.meet(self._size)
             self._sizes.tell(self._size, pids)
         except OSError as error:
             self._state.reason = (
@@ -438,12 +446,21 @@ class Shim:
         state.delivered_percent, state.memory_used_mib = None, None
         if self._end is None:
             self._output.note(end.reason)
+        self._note_network()
         # Room for the last words first.
         self._work.close(makes_room=end.code == "disk_exceeded")
         ending.until_written(self._book.write, lambda: bool(self.stop_wanted))
         if self._share.peer_usage is not None:
             self._share.peer_usage.close()
         self._save()
+
+    def _note_network(self) -> None:
+        """What leads its network outside is not the work's, and is in no bill; nobody is to look for it."""
+        network = self._work.network
+        if network is not None and network.cpu_s >= NAMED_S:
+            self._output.note(
+                f"its network took {network.cpu_s:.1f} s of the node's processor, which are not counted as its own"
+            )
 
     def _own_end(self, code: int) -> End:
         if self._control is not None and self._control.look(clock_ns()) and self._control.end:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from node_agent.files import OUTPUTS, SliceFolder
+from node_agent.files import OUTPUTS, SliceFolder, write_atomic
 from node_agent.runtime import proc
 from node_agent.runtime.containers.bundle import Program
 from node_agent.runtime.containers.container import Adopted, ContainerNamespaces
@@ -21,6 +25,8 @@ from node_agent.runtime.isolation.view import Mounted
 from node_agent.runtime.isolation.work_environment import Surroundings
 from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.limits.cgroup_v1 import CgroupV1
+from node_agent.runtime.network.rules import NOWHERE, resolver_of_work
+from node_agent.runtime.network.work_network import NetworkWanted, WorkNetwork
 from node_agent.runtime.packages import installer
 from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox import data_limits, sandbox
@@ -28,7 +34,7 @@ from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import checkpoint_environment
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.disk import DiskWatch
-from node_agent.runtime.shim.elastic_size import meeting_environment, size_environment
+from node_agent.runtime.shim.elastic_size import meeting_environment, meeting_port_of, size_environment
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
 from node_agent.runtime.shim.metrics import metrics_environment
@@ -80,6 +86,7 @@ class Work:
         self._around = surroundings_of(spec, folder)
         self._around.make()
         others = folder.path.parent
+        self.network = self._network_open()
         self._root = self._around.image_root(spec.image) if spec.image is not None else None
         if self._root is not None:
             self._root.make()
@@ -92,10 +99,12 @@ class Work:
         self._container: ContainerNamespaces | None = None
         self._namespaces: Namespaces | None = None
         if spec.image is not None:
-            self._container = ContainerNamespaces(self._around.bare_view(), self._around.container)
+            self._container = ContainerNamespaces(
+                self._around.bare_view(), self._around.container, self.network
+            )
             self._namespaces = self._container
         elif has_namespaces:
-            self._namespaces = Namespaces(self._around.view(shm_mib=self._shm_mib))
+            self._namespaces = Namespaces(self._around.view(shm_mib=self._shm_mib), self.network)
         # What building them took is not the work's.
         self._cpu_before_s = proc.cpu_seconds(self._first_pids)
         read_fd, write_fd = os.pipe()
@@ -107,11 +116,14 @@ class Work:
         self._kills_before = self._host_kills_before = 0
         self.port: int | None = None
         try:
+            if self.network is not None:
+                self._network_ready(self.network)
             self._process = self._program_start(write_fd)
         except BaseException:
             os.close(read_fd)
             os.close(write_fd)
             self._namespaces_end()
+            self._network_close()
             self._around.remove()
             raise
         # What runs beside the work later writes where it does.
@@ -141,13 +153,21 @@ class Work:
     def _program_start(self, output: int) -> subprocess.Popen[bytes] | Adopted:
         spec = self._spec
         if spec.service is not None:
-            self.port = spec.service["port"] or port_free()
+            free = self.network.port_free if self.network is not None else port_free
+            self.port = spec.service["port"] or free()
             spec = replace(spec, argv=ported(spec.argv, self.port))
         if self._container is None or self._root is None:
             return self._popen(_command(spec), _Files(subprocess.DEVNULL, output, output))
         file_mib = self.disk.limit_mib if self.disk is not None else None
         program = Program(
-            spec, self._environment, self._home, self._container.pid, self._entered, self._shm_mib, file_mib
+            spec,
+            self._environment,
+            self._home,
+            self._container.pid,
+            self._entered,
+            self._shm_mib,
+            file_mib,
+            has_network=self.network is not None,
         )
         return Adopted(self._container.start(program, self._root, output))
 
@@ -252,6 +272,7 @@ class Work:
         """See which processes the work has now."""
         self._reap_orphans()
         ours = {*self._first_pids, self.disk.pid if self.disk is not None else 0}
+        ours.update(self.network.pids if self.network is not None else ())
         self.pids = [pid for pid in proc.descendants(os.getpid()) if pid not in ours]
 
     @property
@@ -262,6 +283,7 @@ class Work:
     def cpu_seconds(self) -> float:
         """CPU seconds of the tree since the start; never falls."""
         ours_s = self._cpu_before_s + (self.disk.cpu_s if self.disk is not None else 0.0)
+        ours_s += self.network.reaped_cpu_s if self.network is not None else 0.0
         now_s = proc.cpu_seconds([*self.pids, *self._first_pids]) - ours_s
         self._cpu_s = max(self._cpu_s, now_s)
         return self._cpu_s
@@ -351,7 +373,41 @@ class Work:
         """Nothing of it runs any more: take back what was put around it, and delete its temporary files; with
         `makes_room` its folder too, where that does not outlive the slice."""
         self._namespaces_end()
+        self._network_close()
         self._around.remove(makes_room=makes_room)
+
+    def _network_open(self) -> WorkNetwork | None:
+        """The network that it is to have of its own; None: it has its node's."""
+        if self._spec.network is None:
+            return None
+        wanted = NetworkWanted.from_json(self._spec.network)
+        names, behind = "", ""
+        with suppress(OSError):
+            names, behind = resolver_of_work(Path("/etc/resolv.conf").read_text(), wanted.rules or NOWHERE)
+        write_atomic(self._around.names, names.encode(), mode=0o644, durable=False)
+        return WorkNetwork(wanted, behind if wanted.rules is not None else "")
+
+    def _network_ready(self, network: WorkNetwork) -> None:
+        network.ready()
+        if self._spec.size is not None:
+            self.meet(self._spec.size)
+
+    def meet(self, size: Mapping[str, Any]) -> None:
+        """The others of its gang are to reach it, as its size says where they meet. Raises OSError."""
+        port = meeting_port_of(size, self._spec.host)
+        if self.network is not None and port is not None:
+            self.network.meet(port)
+
+    def connect(self, port: int) -> socket.socket:
+        """A connection, which does not block, to what listens at a port of the work's own network. Raises OSError."""
+        if self.network is None:
+            raise OSError(errno.ENOTSUP, "its ports are those of its node")
+        return self.network.connect(port)
+
+    def _network_close(self) -> None:
+        if self.network is not None:
+            self.network.close()
+            self.network = None
 
     def _namespaces_end(self) -> None:
         if self._namespaces is None:
@@ -420,7 +476,14 @@ def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
         Mounted(Path(one["source"]), Path(one["path"]), is_read_only=one["read_only"]) for one in spec.volumes
     )
     return Surroundings(
-        folder.path, folder.work, spec.work_uid, Path(spec.lib_dir or home), home, paths, volumes
+        folder.path,
+        folder.work,
+        spec.work_uid,
+        Path(spec.lib_dir or home),
+        home,
+        paths,
+        volumes,
+        has_network=spec.network is not None,
     )
 
 

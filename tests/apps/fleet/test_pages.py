@@ -99,6 +99,30 @@ def test_a_node_s_page_says_that_its_kernel_filters_nothing_and_whether_images_r
         assert part in open_
 
 
+@pytest.mark.req("POOL-8.2c")
+@pytest.mark.parametrize(
+    ("network", "problem", "english", "chinese"),
+    [
+        ("private", "", "Its own, which leads outside", "作业自有，可访问外部"),
+        ("none", "", "Its own, which leads nowhere", "作业自有，不通外部"),
+        ("node", "pasta is missing", "Work shares the network of this node", "作业与此节点共用网络"),
+        ("refused", "pasta is missing", "They would share its network", "会共用节点的网络"),
+        ("node", "", "shared with all that runs there", "与节点上运行的一切共用"),
+    ],
+)
+def test_a_node_s_page_says_which_network_work_has(pool, node, admin, network, problem, english, chinese):
+    changed = {"isolation": "namespaces", "network": network, "network_problem": problem}
+    node.info = node.info.model_copy(update=changed)
+    node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
+    for language, sentence in (("en", english), ("zh-hans", chinese)):
+        admin.cookies["django_language"] = language
+        text = admin.get(f"/pool/nodes/{pool['node']}/").content.decode()
+        assert sentence in text
+        assert problem in text
+        # What an operator has chosen is no trouble.
+        assert ('role="status" data-test="network-' in text) == bool(problem)
+
+
 @pytest.mark.req("POOL-12.16", "POOL-12.17")
 def test_nodes_and_cards_are_switched_by_their_buttons(pool, admin):
     def press(path):

@@ -57,7 +57,9 @@ def reply_make(
         protocol=PROTOCOL_VERSION,
         server_time=now,
         next_sync_s=next_sync_s,
-        desired=_desired_slices(rows, knows_folders=request.folders is not None),
+        desired=_desired_slices(
+            rows, knows_folders=request.folders is not None, knows_networks=bool(request.node.network)
+        ),
         usage_acks={str(row.uid): row.usage_seq for row in acked[:SLICES_PER_NODE]},
         log_acks={str(row.uid): row.log_next for row in acked[:SLICES_PER_NODE]},
         metric_acks={
@@ -103,7 +105,9 @@ def _rows(node: Node, taken: Mapping[str, Slice], running: set[str], now: dateti
     return list(rows.select_related("device").order_by("pk"))
 
 
-def _desired_slices(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredSlice, ...]:
+def _desired_slices(
+    rows: list[Slice], *, knows_folders: bool, knows_networks: bool
+) -> tuple[DesiredSlice, ...]:
     if not rows:
         return ()
     sessions = [row.uid for row in rows if row.kind == SliceKind.SESSION]
@@ -113,7 +117,7 @@ def _desired_slices(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredS
         else Slice.plain.none()
     )
     targets = {target.moves_from: target for target in sending.select_related("node")}
-    places = _places(rows)
+    places = _places(rows, has_gangs=knows_networks)
     folders = desired_folders(rows) if knows_folders else {}
     return tuple(
         _desired_slice(row, targets.get(row.uid), places.get(str(row.uid)), folders.get(row.pk))
@@ -121,13 +125,16 @@ def _desired_slices(rows: list[Slice], *, knows_folders: bool) -> tuple[DesiredS
     )
 
 
-def _places(rows: list[Slice]) -> dict[str, Any]:
-    """By slice, of programs that are told: which of how many shares it is (ELA-906, ELA-505)."""
+def _places(rows: list[Slice], *, has_gangs: bool) -> dict[str, Any]:
+    """By slice, of programs that are told: which of how many shares it is (ELA-906, ELA-505); `has_gangs`: and which
+    gang it is of."""
     uids = {row.workload_uid for row in rows if row.kind == SliceKind.PROGRAM}
     found: dict[str, Any] = {}
     if uids:
-        for places in GangSize.objects.filter(workload_uid__in=uids).values_list("places", flat=True):
-            found |= places
+        told = GangSize.objects.filter(workload_uid__in=uids).values_list("workload_uid", "places")
+        for workload_uid, places in told:
+            gang = {"gang": str(workload_uid)} if has_gangs else {}
+            found |= {slice_uid: place | gang for slice_uid, place in places.items()}
     return found
 
 
