@@ -23,9 +23,10 @@ class Call:
     body: Body
     language: str
 
-    async def do(self, function: Callable[[], R]) -> R:
-        """In a thread, in the tenant's schema. Raises S3Error for what the services refuse."""
-        return await in_tenant_thread(self.actor.tenant, self.language, function)
+    async def do(self, function: Callable[[], R], *, is_long: bool = False) -> R:
+        """In a thread, in the tenant's schema; `is_long`: it may take minutes. Raises S3Error for what the services
+        refuse."""
+        return await in_tenant_thread(self.actor.tenant, self.language, function, is_long=is_long)
 
     def volume(self) -> Volume:
         """The bucket's volume; inside `do`."""

@@ -131,7 +131,7 @@ async def finish(call: Call) -> Answer:
         return object_entry(actor=call.actor, volume=row.volume, key=row.path)
 
     # Once begun it comes to its end, also where the caller does not wait for it.
-    entry = await asyncio.shield(asyncio.ensure_future(call.do(make)))
+    entry = await asyncio.shield(asyncio.ensure_future(call.do(make, is_long=True)))
     return document(
         "CompleteMultipartUploadResult",
         ("Bucket", call.request.bucket),

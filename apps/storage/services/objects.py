@@ -26,6 +26,8 @@ from apps.storage.types import Entry, Kind, Names, OpenFile
 
 _NEAREST = (Owner.PERSON, Owner.ORGANIZATION, Owner.TENANT)
 _DEPTH_MOST = 64
+# So many folders are gone through for one list: of those without a file there may be millions.
+_FOLDERS_MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class _Walk:
 
     def __init__(self, volume: Volume, prefix: str, after: bytes, is_grouped: bool) -> None:
         self._key, self._prefix, self._after, self._is_grouped = key_of(volume.uid), prefix, after, is_grouped
+        self._folders = 0
         self._store = driver(volume)
 
     def seen(self) -> Iterator[Seen]:
@@ -108,6 +111,13 @@ class _Walk:
             yield from self._folder(names_of(self._prefix.rpartition("/")[0]))
 
     def _folder(self, folder: Names) -> Iterator[Seen]:
+        self._folders += 1
+        if self._folders > _FOLDERS_MOST:
+            raise Conflict(
+                _("More than %(most)s folders hold none of the keys that are asked for.")
+                % {"most": _FOLDERS_MOST},
+                cure=_("Ask with a narrower prefix, or with the delimiter /."),
+            )
         entries = list(islice(self._store.entries(self._key, folder), ENTRIES_MAX + 1))
         if len(entries) > ENTRIES_MAX:
             raise Conflict(

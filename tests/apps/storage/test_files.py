@@ -12,6 +12,7 @@ from apps.storage.paths import names_of
 from apps.storage.selectors import entry_get, file_open, folder_list
 from apps.storage.services.copying import folder_survey
 from apps.storage.services.files import file_move, file_remove, folder_make
+from apps.storage.services.objects import objects_list
 from apps.storage.services.volumes import volume_follow
 
 pytestmark = pytest.mark.django_db
@@ -159,6 +160,20 @@ def test_folders_deeper_than_a_path_are_not_looked_through(volume, files):
     with pytest.raises(PathRefused, match="deeper than 64"):
         folder_survey(volume, "d")
     assert folder_survey(volume, "e") == []
+
+
+def test_a_list_of_keys_does_not_go_through_folders_without_end(ann, volume, files, monkeypatch):
+    """Work makes millions of folders that hold a link alone; eight such lists kept all tenants from the S3 address."""
+    for number in range(12):
+        folder = files(volume) / f"{number:02}"
+        folder.mkdir()
+        (folder / "away").symlink_to("/etc")
+    asked = {"actor": ann.actor, "volume": volume, "prefix": "", "after": "", "most": 10}
+    assert objects_list(**asked, is_grouped=False) == ([], False)
+    monkeypatch.setattr("apps.storage.services.objects._FOLDERS_MOST", 10)
+    with pytest.raises(Conflict, match="folders hold none"):
+        objects_list(**asked, is_grouped=False)
+    assert len(objects_list(**asked, is_grouped=True)[0]) == 10
 
 
 def test_who_only_looks_changes_nothing(member, made, keeper):

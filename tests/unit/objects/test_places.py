@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.test import override_settings
 from portal.objects import app as address
 from portal.objects.answers import Answer
 from portal.objects.app import Objects
+from portal.objects.threads import in_thread
 
 pytestmark = pytest.mark.req("PLAT-ASSET-7")
 
@@ -74,3 +76,18 @@ def test_a_tenant_that_sends_slowly_keeps_nobody_else_out(monkeypatch: pytest.Mo
 
     with override_settings(WEIR_S3_HOST="s3.localhost"):
         asyncio.run(asyncio.wait_for(body(), 30))
+
+
+def test_what_takes_minutes_keeps_no_other_request_waiting() -> None:
+    """Eight files that are joined of their parts kept all tenants from the address."""
+    goes_on = threading.Event()
+
+    async def body() -> None:
+        long = [asyncio.create_task(in_thread(goes_on.wait, 60, is_long=True)) for _ in range(20)]
+        try:
+            assert await asyncio.wait_for(in_thread(lambda: "short"), 20) == "short"
+        finally:
+            goes_on.set()
+        assert await asyncio.gather(*long) == [True] * 20
+
+    asyncio.run(body())
