@@ -25,6 +25,7 @@ from node_agent.runtime.network.available import Networking
 from node_agent.runtime.scratch_disk import scratch_disk_mib
 from node_agent.sessions.available import torch_version
 from node_agent.volumes import Volumes
+from node_agent.web.vscode import server_find
 
 ADDRESS_S = 60.0
 _MIB = 1024 * 1024
@@ -110,7 +111,8 @@ class Node:
     def _components(self) -> dict[str, str]:
         torch = torch_version()
         served = {"session_server": agent_version(), "torch": torch} if torch else {}
-        return {"agent": agent_version(), **served}
+        editor = os.path.basename(server_find())
+        return {"agent": agent_version(), **served, **({"vscode": editor} if editor else {})}
 
     def reports(self) -> tuple[DeviceReport, ...]:
         """All devices as last measured, a second ago at most unless their driver hangs."""

@@ -35,6 +35,11 @@ LOG_STRIDE_BYTES = LOG_MAX_BYTES + 1
 _CHARACTER_BYTES = 4
 
 
+def component_is_installed(name: str) -> bool:
+    """Whether any node of the pool has it among its components."""
+    return node_list().filter(components__has_key=name).exists()
+
+
 def node_list() -> QuerySet[Node]:
     """The nodes that were not removed, with their devices."""
     devices = Device.objects.filter(left_at=None).select_related("group").order_by("index", "pk")

@@ -92,6 +92,7 @@ def kind_label(component: str) -> str:
         "agent": _("Node agent"),
         "session_server": _("Session server"),
         "torch": "PyTorch",
+        "vscode": "VS Code",
         "command": _("Command"),
     }
     return names.get(component) or dict(ProcessKind.choices).get(component, component)

@@ -58,6 +58,7 @@ class Software(models.TextChoices):
     """What an environment runs: what the centre has prepared on its nodes (PLAT-AICFG-14)."""
 
     JUPYTERLAB = "jupyterlab", _("JupyterLab")
+    VSCODE = "vscode", _("VS Code in the browser")
 
 
 class GpuKind(models.TextChoices):

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,16 @@ COMPUTE_COMPONENT, MEMORY_COMPONENT, DISK_COMPONENT = "compute_share", "gpu_memo
 DEFAULT_QUEUE = "default"
 # Each reserved start and each move costs a search of the pool in every pass.
 MOST_RESERVED_STARTS, MOST_MOVES = 16, 64
+
+
+# What some commands of the node's own need beside the agent, as nodes call it among their components.
+VSCODE_COMMAND = ("python", "-m", "node_agent.web.vscode")
+_NEEDS: dict[tuple[str, ...], str] = {VSCODE_COMMAND: "vscode"}
+
+
+def program_of(argv: Sequence[str]) -> str:
+    """What must be installed on a node for a command that runs there without an image; "" for nothing by name."""
+    return _NEEDS.get(tuple(argv[:3]), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2848,7 +2848,7 @@ class EnvironmentTemplateIn(TypedDict):
 
     name: str
     description: NotRequired[str]
-    software: NotRequired[Literal["jupyterlab"]]
+    software: NotRequired[Literal["jupyterlab", "vscode"]]
     image: NotRequired[str]
     gpu_kind: NotRequired[Literal["share", "whole", "mig"]]
     compute_percent: NotRequired[int]
@@ -2864,7 +2864,7 @@ class EnvironmentTemplateOut(TypedDict):
     uid: str
     name: str
     description: str
-    software: Literal["jupyterlab"]
+    software: Literal["jupyterlab", "vscode"]
     image: str
     image_name: str
     gpu_kind: Literal["share", "whole", "mig"]

@@ -77,6 +77,10 @@ class TemplateForm(MarkedForm):
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", _("None: the built-in one")), *images]
 
+    def note(self, text: str) -> None:
+        """Say something beside the built-in images."""
+        self.fields["software"].help_text = text
+
     def draft(self, given: dict[str, Any]) -> TemplateDraft:
         """What the cleaned values say."""
         said = dict(given)

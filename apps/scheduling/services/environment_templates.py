@@ -16,11 +16,14 @@ from apps.scheduling.models import EnvironmentTemplate, Workload
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
 from apps.scheduling.services.workloads.submit import workload_request
 from apps.scheduling.states import GpuKind, Purpose, Software
-from apps.scheduling.types import WorkloadRequest
+from apps.scheduling.types import VSCODE_COMMAND, WorkloadRequest
 from apps.tenancy.models import Tenant
 
 # Of each software its command, as nodes understand it.
-COMMANDS = {Software.JUPYTERLAB: ("python", "-m", "node_agent.web.jupyterlab")}
+COMMANDS = {
+    Software.JUPYTERLAB: ("python", "-m", "node_agent.web.jupyterlab"),
+    Software.VSCODE: VSCODE_COMMAND,
+}
 # The node's driver that cuts a card into slices by the card's own means.
 _MIG_DRIVER = "mig"
 

@@ -61,6 +61,7 @@ def _node(row: Node) -> engine.Node:
         storage=str(row.info.get("storage") or ""),
         containers=str(row.info.get("containers") or ""),
         packages=bool(row.info.get("packages")),
+        programs=frozenset(map(str, row.info.get("components") or ())),
     )
 
 

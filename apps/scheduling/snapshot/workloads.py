@@ -270,6 +270,7 @@ def request_of(row: Workload, names: Names | None = None) -> engine.Request:
         storage=row.pins.get("storage", ""),
         containers=row.pins.get("containers", ""),
         packages="packages" in row.pins,
+        program=row.pins.get("program", ""),
         exclusive=row.whole_cards,
         distinct_devices=row.distinct_devices,
         single_node=row.single_node,

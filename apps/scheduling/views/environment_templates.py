@@ -10,7 +10,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.fleet.selectors import spec_list
+from apps.fleet.selectors import component_is_installed, spec_list
 from apps.identity.pages.access import cleaned, go, operator_page, page, paged, show
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.scheduling.forms.environment_templates import StartForm, TemplateForm, template_values
@@ -68,7 +68,10 @@ def _form(*args: Any, row: EnvironmentTemplate | None = None, **more: Any) -> Te
     images = dict(import_string(settings.WEIR_IMAGES_OFFERED)())
     if row is not None and row.image:
         images.setdefault(row.image, row.image_name)
-    return TemplateForm(*args, images=list(images.items()), **more)
+    form = TemplateForm(*args, images=list(images.items()), **more)
+    if not component_is_installed("vscode"):
+        form.note(_("VS Code: no node has its server (code-server or openvscode-server) installed now."))
+    return form
 
 
 @require_POST

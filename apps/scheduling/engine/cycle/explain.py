@@ -75,6 +75,9 @@ TEXTS: dict[ReasonCode, str] = {
     ReasonCode.PACKAGES: gettext_noop(
         "No suitable node installs packages: use an image that has them, or ask the operator to set an index."
     ),
+    ReasonCode.PROGRAM: gettext_noop(
+        "No suitable node has %(asked)s: ask the operator to install its server, or use an image that has it."
+    ),
     ReasonCode.DRIVER: gettext_noop("No suitable device works with driver %(asked)s."),
     ReasonCode.NODE_NOT_READY: gettext_noop("No node with a suitable device is ready (%(devices)s devices)."),
     ReasonCode.NODE_CLOSED: gettext_noop(

@@ -98,6 +98,7 @@ class ReasonCode(StrEnum):
     STORAGE = "storage"
     CONTAINERS = "containers"
     PACKAGES = "packages"
+    PROGRAM = "program"
     DRIVER = "driver"
     NODE_NOT_READY = "node_not_ready"
     NODE_CLOSED = "node_closed"

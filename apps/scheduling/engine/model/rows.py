@@ -83,6 +83,8 @@ class Node:
     """For which machines container images must be that work runs in there; "" is none."""
     packages: bool = False
     """Whether it installs packages for work."""
+    programs: frozenset[str] = frozenset()
+    """What is installed there that work may need by name: VS Code's server."""
 
 
 class Size(NamedTuple):

@@ -106,6 +106,8 @@ class Request:
     packages: bool = False
     """Whether packages are to be installed for it."""
     scratch_disk_mib: int = 0
+    program: str = ""
+    """What must be installed where it runs; "" is nothing."""
 
 
 class Grant(NamedTuple):

@@ -89,6 +89,9 @@ def _asked_labels(constraint: Constraint) -> Param:
     return ", ".join(f"{key}={value}" for key, value in sorted(constraint.labels))
 
 
+# What people call what nodes have installed.
+_PROGRAM_NAMES = {"vscode": "VS Code"}
+
 # In this order: the first that leaves no device is the reason. What the request asks for comes before the
 # state that devices are in, so that "no such model" is never told as "device unhealthy".
 ASKED_FILTERS: tuple[tuple[ReasonCode, Test, WorkloadRequest], ...] = (
@@ -134,6 +137,11 @@ ASKED_FILTERS: tuple[tuple[ReasonCode, Test, WorkloadRequest], ...] = (
         ReasonCode.CONTAINERS,
         lambda card, c: c.containers in ("", card.server.node.containers),
         lambda c: c.containers,
+    ),
+    (
+        ReasonCode.PROGRAM,
+        lambda card, c: not c.program or c.program in card.server.node.programs,
+        lambda c: _PROGRAM_NAMES.get(c.program, c.program),
     ),
     (ReasonCode.PACKAGES, lambda card, c: not c.packages or card.server.node.packages, lambda c: None),
     (

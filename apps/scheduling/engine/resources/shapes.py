@@ -38,6 +38,7 @@ class Constraint:
     storage: str = ""
     containers: str = ""
     packages: bool = False
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +141,7 @@ def _constraint(request: Request, queue: Queue, placing: Placing) -> Constraint:
     return Constraint(
         request.device_id, request.node_id, groups, request.vendor, models, request.labels, request.driver,
         local, request.exclusive if request.compute_percent else None, storage=request.storage,
-        containers=request.containers, packages=request.packages,
+        containers=request.containers, packages=request.packages, program=request.program,
     )  # fmt: skip
 
 

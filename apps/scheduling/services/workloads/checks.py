@@ -434,6 +434,7 @@ _HOPELESS: Mapping[engine.ReasonCode, type[WeirError]] = {
     engine.ReasonCode.STORAGE: InvalidInput,
     engine.ReasonCode.CONTAINERS: InvalidInput,
     engine.ReasonCode.PACKAGES: InvalidInput,
+    engine.ReasonCode.PROGRAM: InvalidInput,
     engine.ReasonCode.REQUEST_INVALID: InvalidInput,
     engine.ReasonCode.HOST_CPU: HostTooSmall,
     engine.ReasonCode.HOST_MEMORY: HostTooSmall,

@@ -57,6 +57,7 @@ from apps.scheduling.types import (
     Amounts,
     WorkImage,
     WorkloadRequest,
+    program_of,
 )
 from apps.tenancy.models import Tenant
 from weir_wire.workload_request import asks
@@ -252,6 +253,7 @@ def _row(
     pins = checks.pins_read(asked) | ({"storage": storage} if storage else {})
     pins |= {"containers": image.architecture} if image else {}
     pins |= {"packages": "yes"} if asked.requirements else {}
+    pins |= {"program": program} if image is None and (program := program_of(asked.argv)) else {}
     work_check({**work, "kind": asked.kind, "idle_timeout_s": asked.idle_timeout_s}, run_timeout_s)
     system = import_string(settings.WEIR_WORK_SYSTEM)(actor=actor, asked=asked.business_system)
     row = Workload(
