@@ -1,5 +1,6 @@
 """What is answered when a request fails for a reason that no view said."""
 
+import logging
 import sys
 
 from django.http import HttpRequest, HttpResponse
@@ -9,6 +10,8 @@ from django.views import defaults
 from apps.kernel.errors import Busy, busy_of
 from portal.middleware import refuse
 
+log = logging.getLogger("portal")
+
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Django's handler for errors that nobody caught, in the middleware too: 503 where the database is away."""
@@ -16,11 +19,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exception()
     known = busy_of(error) if error is not None else None
     if known is None:
-        return defaults.server_error(request)
+        return _failed_page(request)
     if request.path_info.startswith("/api/"):
         return refuse(request, known)
     # A page's frame asks the database who reads it: this one asks nothing.
     return _busy_page(known)
+
+
+def _failed_page(request: HttpRequest) -> HttpResponse:
+    """With the frame of every page where that can still be drawn: who works on goes on from there."""
+    try:
+        return HttpResponse(render_to_string("500.html", request=request), status=500)
+    except Exception:
+        log.exception("the page that says so failed, too")
+        return defaults.server_error(request)
 
 
 def _busy_page(error: Busy) -> HttpResponse:

@@ -6,14 +6,10 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 
 from apps.centre.selectors import centre_shown
+from apps.console.navigation.selectors import menu_counts, menu_topics
 from apps.identity.pages.requests import inside
 from apps.notices.push import topics_sign
 from apps.notices.selectors import message_unread_count
-
-
-def centre_name(request: HttpRequest) -> str:
-    """What the admin's pages call the centre."""
-    return str(centre_shown())
 
 
 def portal(request: HttpRequest) -> dict[str, object]:
@@ -31,15 +27,17 @@ def portal(request: HttpRequest) -> dict[str, object]:
         }
         for role in inside(request).held_roles
     ]
+    tenant = inside(request).entered_tenant
+    topics = [f"user.{actor.user_id}", *menu_topics(actor, tenant)]
     return {
         "actor": actor,
         "centre": centre_shown(),
-        "entered_tenant": inside(request).entered_tenant,
+        "entered_tenant": tenant,
         "held_roles": roles,
         "active_role": next((role["name"] for role in roles if role["is_active"]), ""),
         # Of the frame alone: a part of a page asks for neither, and a page once, however often it shows them.
         "unread_count": cache(partial(message_unread_count, actor)),
-        "frame_topics": partial(
-            topics_sign, [f"user.{actor.user_id}"], actor.user_id, since_s=inside(request).began_at_s
-        ),
+        "menu_counts": cache(partial(menu_counts, actor, tenant)),
+        "menu_topics": menu_topics(actor, tenant),
+        "frame_topics": partial(topics_sign, topics, actor.user_id, since_s=inside(request).began_at_s),
     }

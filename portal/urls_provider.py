@@ -20,6 +20,8 @@ urlpatterns = [
     path("", include("apps.conformance.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),
+    path("search/", include("apps.console.search.urls")),
+    path("menu/", include("apps.console.navigation.urls")),
     path("tour/", include("apps.console.tours.urls")),
     path("catalogue/", include("apps.console.catalogue_urls")),
     path("pool/", include("apps.fleet.urls")),

@@ -19,6 +19,8 @@ urlpatterns = [
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_urls")),
+    path("search/", include("apps.console.search.urls")),
+    path("menu/", include("apps.console.navigation.urls")),
     path("tour/", include("apps.console.tours.urls")),
     path("organizations/", include("apps.orgs.urls")),
     path("", include("apps.orgs.people_urls")),

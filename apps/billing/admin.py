@@ -121,7 +121,7 @@ def _bill_make(actor: Actor, row: Account, given: Given) -> str:
 @admin.register(Account)
 class AccountAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["tenant", "shown_balance", "shown_credit", "shown_level", "bill_count", "opened_at"]
+    list_display = ["tenant", "shown_balance", "shown_credit", "shown_funds", "bill_count", "opened_at"]
     fields = [
         "tenant", "shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "said_level", "bill_count",
         "opened_at",
@@ -136,7 +136,6 @@ class AccountAdmin(OperatorAdmin):
             P.MANAGE,
             _account_deposit,
             DepositForm,
-            icon="payments",
         ),
         Act(
             "credit_limit",
@@ -145,7 +144,6 @@ class AccountAdmin(OperatorAdmin):
             _credit_limit,
             CreditForm,
             hint=gettext_lazy("How much the tenant may owe beyond its balance; 0 is none."),
-            icon="credit_score",
             initial=lambda row: {"amount": bill_round(row.credit_limit)},
         ),
         Act(
@@ -155,7 +153,6 @@ class AccountAdmin(OperatorAdmin):
             _account_refund,
             RefundForm,
             hint=gettext_lazy("At most what was paid in and is neither spent nor owed nor set aside."),
-            icon="undo",
         ),
         Act(
             "make_bill",
@@ -163,7 +160,6 @@ class AccountAdmin(OperatorAdmin):
             P.MANAGE,
             _bill_make,
             hint=gettext_lazy("All use up to now that is on no bill yet comes on it."),
-            icon="receipt_long",
         ),
     ]
 
@@ -186,10 +182,8 @@ class AccountAdmin(OperatorAdmin):
     def shown_spendable(self, row: Account) -> str:
         return money(funds_of(row).spendable)
 
-    @column(
-        description=gettext_lazy("funds"), label={"enough": "success", "low": "warning", "empty": "danger"}
-    )
-    def shown_level(self, row: Account) -> tuple[str, str]:
+    @column(description=gettext_lazy("funds"), is_state=True)
+    def shown_funds(self, row: Account) -> tuple[str, str]:
         return row.funds_level, row.get_funds_level_display()
 
     @column(description=gettext_lazy("funds"))
@@ -232,7 +226,7 @@ class ChargeAdmin(OperatorAdmin):
     list_select_related = ["tenant"]
     search_fields = ["order_no", "commodity_number", "person", "business_system", "workload_uid"]
 
-    @column(description=gettext_lazy("state"), label={"open": "success", "closed": "info"})
+    @column(description=gettext_lazy("state"), is_state=True)
     def shown_state(self, row: Charge) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
@@ -312,7 +306,6 @@ class BillAdmin(OperatorAdmin):
             hint=gettext_lazy(
                 "Gives back to the balance what the bill charged too much: at most what was paid."
             ),
-            icon="undo",
             applies=lambda row: row.state == BillState.PAID,
         ),
         Act(
@@ -324,16 +317,12 @@ class BillAdmin(OperatorAdmin):
             hint=gettext_lazy(
                 "The tenant owes it no more, and the centre bears it. This cannot be taken back."
             ),
-            icon="money_off",
             is_danger=True,
             applies=lambda row: row.state in (BillState.MADE, BillState.CONFIRMED),
         ),
     ]
 
-    @column(
-        description=gettext_lazy("state"),
-        label={"made": "info", "confirmed": "warning", "paid": "success", "written_off": "danger"},
-    )
+    @column(description=gettext_lazy("state"), is_state=True)
     def shown_state(self, row: Bill) -> tuple[str, str]:
         return row.state, row.get_state_display()
 

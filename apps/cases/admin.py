@@ -3,11 +3,10 @@
 from django.contrib import admin
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
 from apps.cases.models import Case
 from apps.cases.permissions import CasesPermission as P
-from apps.identity.admin_base import OperatorAdmin
+from apps.identity.admin_base import OperatorAdmin, column
 
 
 @admin.register(Case)
@@ -22,6 +21,6 @@ class CaseAdmin(OperatorAdmin):
     search_fields = ["no", "title_zh", "title_en", "applicant_name", "organization", "business_system"]
     ordering = ["-created_at", "-pk"]
 
-    @display(description=_("page"))
+    @column(description=_("page"))
     def opens(self, row: Case) -> str:
         return format_html('<a href="{}">{}</a>', row.operator_link, _("Open"))

@@ -1,11 +1,12 @@
 """What operators see of all tenants: lists, one case, the inbox, and which tenants have open work."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.utils.translation import gettext as _
 
 from apps.cases.models import Case
@@ -25,6 +26,8 @@ _FUZZY = {
 FILTERS = (*_EXACT, *_FUZZY, "category", "search", "is_open")
 TICKET_TABS = ("open", "todo", "done", "submitted", "all")
 TABS = ("todo", "done", "urged")
+SHORTEST_WORD = 2
+_PAIRS = ArrayField(TextField())
 
 
 def _visible(actor: Actor) -> QuerySet[Case]:
@@ -53,6 +56,24 @@ def case_list(*, actor: Actor, filters: Mapping[str, str] | None = None) -> Quer
         text = given["search"]
         titles = Q(title_zh__icontains=text) | Q(title_en__icontains=text)
         rows = rows.filter(Q(no__icontains=text) | Q(applicant_name__icontains=text) | titles)
+    return rows.order_by("-created_at", "-pk")
+
+
+def case_matches(*, actor: Actor, words: Sequence[str]) -> QuerySet[Case]:
+    """Cases whose number, title or applicant have all words, each anywhere in them, newest first.
+
+    Of a word the pairs of its characters are looked up (index `case_pairs`), in any writing: a word of one character
+    finds nothing.
+    """
+    if not words or any(len(word) < SHORTEST_WORD for word in words):
+        return Case.plain.none()
+    pairs = Func("no", "title_en", "title_zh", "applicant_name", function="case_pairs", output_field=_PAIRS)
+    rows = _visible(actor).exclude(kind=CaseKind.TASK).annotate(pairs=pairs)
+    for word in words:
+        wanted = Func(Value(word), function="character_pairs", output_field=_PAIRS)
+        titles = Q(title_zh__icontains=word) | Q(title_en__icontains=word)
+        rows = rows.filter(Q(no__icontains=word) | Q(applicant_name__icontains=word) | titles)
+        rows = rows.filter(pairs__contains=wanted)
     return rows.order_by("-created_at", "-pk")
 
 

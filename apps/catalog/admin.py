@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
 from apps.catalog import admin_acts as acts
 from apps.catalog.models import (
@@ -27,13 +26,14 @@ from apps.catalog.permissions import CouponPermission
 from apps.catalog.selectors.coupons import coupon_activity_summary, coupon_claim_totals
 from apps.catalog.selectors.processes import process_template_list
 from apps.catalog.states import ActivityState, CouponState
-from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, money
+from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, column, money
 from apps.kernel.money import bill_round
 
 
 @admin.register(Category)
 class CategoryAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("catalogue_admin:category", "code")
     list_display = ["code", "name_zh", "name_en", "parent", "is_enabled"]
     list_select_related = ["parent"]
     search_fields = ["code", "name_zh", "name_en"]
@@ -51,6 +51,7 @@ class ComponentAdmin(OperatorAdmin):
 @admin.register(FormTemplate)
 class FormTemplateAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("catalogue_admin:form_template", "code")
     list_display = ["code", "kind", "name_zh", "name_en", "created_at"]
     list_filter = ["kind"]
     search_fields = ["code", "name_zh", "name_en"]
@@ -68,7 +69,7 @@ class ProcessTemplateAdmin(OperatorAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ProcessTemplate]:
         return process_template_list()
 
-    @display(description=_("version"))
+    @column(description=_("version"))
     def short_version(self, row: ProcessTemplate) -> str:
         return row.version[:12]
 
@@ -76,15 +77,14 @@ class ProcessTemplateAdmin(OperatorAdmin):
 @admin.register(ProcessApp)
 class ProcessAppAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("catalogue_admin:process", "uid")
     list_display = ["code", "name_zh", "category", "form_template", "process_template", "shown_state"]
     list_filter = ["state", "category"]
     list_select_related = ["category", "form_template", "process_template"]
     search_fields = ["code", "name_zh", "name_en"]
     add_page = (P.MANAGE, "catalogue_admin:process_new")
 
-    @display(
-        description=_("state"), label={"published": "success", "draft": "info", "unpublished": "warning"}
-    )
+    @column(description=_("state"), is_state=True)
     def shown_state(self, row: ProcessApp) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
@@ -103,6 +103,7 @@ class PriceVersionInline(OperatorInline):
 @admin.register(Commodity)
 class CommodityAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("catalogue_admin:commodity", "uid")
     list_display = [
         "number",
         "name_zh",
@@ -129,6 +130,7 @@ class PriceLineInline(OperatorInline):
 @admin.register(PriceVersion)
 class PriceVersionAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("catalogue_admin:commodity_price", "commodity__uid")
     list_display = ["commodity", "number", "effective_from", "published_at"]
     list_filter = ["commodity"]
     list_select_related = ["commodity"]
@@ -152,12 +154,11 @@ class CouponBudgetAdmin(OperatorAdmin):
             CouponPermission.MANAGE,
             acts.coupon_budget_set,
             acts.BudgetForm,
-            icon="edit",
             initial=lambda row: {"year": row.year, "amount": bill_round(row.amount)},
         )
     ]
 
-    @display(description=_("amount (CNY)"), ordering="amount")
+    @column(description=_("amount (CNY)"), ordering="amount")
     def amount_cny(self, row: CouponBudget) -> str:
         return money(row.amount)
 
@@ -190,7 +191,6 @@ class CouponActivityAdmin(OperatorAdmin):
             CouponPermission.MANAGE,
             acts.coupon_activity_issue,
             hint=_("Tenants see and claim its coupons; the budget of this year must suffice."),
-            icon="campaign",
             applies=lambda row: row.state == ActivityState.DRAFT,
         ),
         Act(
@@ -199,7 +199,6 @@ class CouponActivityAdmin(OperatorAdmin):
             CouponPermission.MANAGE,
             acts.coupon_activity_end,
             hint=_("Nobody claims any more; claimed coupons stay good."),
-            icon="stop_circle",
             is_danger=True,
             applies=lambda row: row.state == ActivityState.ISSUED,
         ),
@@ -208,27 +207,27 @@ class CouponActivityAdmin(OperatorAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[CouponActivity]:
         return coupon_activity_summary()
 
-    @display(description=_("state"), label={"draft": "info", "issued": "success", "ended": "warning"})
+    @column(description=_("state"), is_state=True)
     def shown_state(self, row: CouponActivity) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
-    @display(description=_("face value (CNY)"), ordering="face_value")
+    @column(description=_("face value (CNY)"), ordering="face_value")
     def value(self, row: CouponActivity) -> str:
         return money(row.face_value)
 
-    @display(description=_("minimum spend (CNY)"))
+    @column(description=_("minimum spend (CNY)"))
     def least(self, row: CouponActivity) -> str:
         return money(row.minimum_spend)
 
-    @display(description=_("issued (CNY)"))
+    @column(description=_("issued (CNY)"))
     def issued(self, row: CouponActivity) -> str:
         return money(row.issued_value if row.state != ActivityState.DRAFT else 0)
 
-    @display(description=_("claimed (CNY)"))
+    @column(description=_("claimed (CNY)"))
     def claimed(self, row: CouponActivity) -> str:
         return money(row.claimed_value)
 
-    @display(description=_("used (CNY)"))
+    @column(description=_("used (CNY)"))
     def used(self, row: CouponActivity) -> str:
         return money(row.used_value)
 
@@ -237,7 +236,7 @@ class RedemptionInline(OperatorInline):
     model = CouponRedemption
     fields = ["reference", "shown_amount", "created_at"]
 
-    @display(description=_("amount (CNY)"))
+    @column(description=_("amount (CNY)"))
     def shown_amount(self, row: CouponRedemption) -> str:
         return money(row.amount)
 
@@ -252,7 +251,7 @@ class CouponAdmin(OperatorAdmin):
     inlines = [RedemptionInline]
     fields = ["code", "tenant", "activity", "state", "value", "rest", "claimed_by", "created_at"]
     readonly_fields = ["value", "rest"]
-    list_before_template = "operator/coupon_totals.html"
+    above_list = "operator/coupon_totals.html"
     row_acts = [
         Act(
             "recall",
@@ -261,7 +260,6 @@ class CouponAdmin(OperatorAdmin):
             acts.coupon_recall,
             acts.RecallForm,
             hint=_("What remains of it can no longer be used."),
-            icon="undo",
             is_danger=True,
             applies=lambda row: row.state == CouponState.CLAIMED,
         )
@@ -274,17 +272,14 @@ class CouponAdmin(OperatorAdmin):
         totals = coupon_claim_totals()
         return super().changelist_view(request, {"totals": totals, **(extra_context or {})})
 
-    @display(
-        description=_("state"),
-        label={"claimed": "success", "used": "info", "expired": "warning", "recalled": "danger"},
-    )
+    @column(description=_("state"), is_state=True)
     def shown_state(self, row: Coupon) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
-    @display(description=_("face value (CNY)"), ordering="face_value")
+    @column(description=_("face value (CNY)"), ordering="face_value")
     def value(self, row: Coupon) -> str:
         return money(row.face_value)
 
-    @display(description=_("remaining (CNY)"), ordering="remaining")
+    @column(description=_("remaining (CNY)"), ordering="remaining")
     def rest(self, row: Coupon) -> str:
         return money(row.remaining)

@@ -4,13 +4,9 @@ from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.decorators import display
 
-from apps.identity.admin_base import OperatorAdmin, OperatorInline
+from apps.identity.admin_base import OperatorAdmin, OperatorInline, column
 from apps.identity.models import Membership
 from apps.tenancy.models import Domain, Tenant
 from apps.tenancy.permissions import TenancyPermission as P
@@ -33,29 +29,22 @@ class MemberInline(OperatorInline):
 @admin.register(Tenant)
 class TenantAdmin(OperatorAdmin):
     view_permission = P.VIEW
-    list_display = ["name", "code", "shown_state", "timezone", "created_at", "opens"]
+    list_display = ["name", "code", "shown_state", "timezone", "created_at"]
     list_filter = ["state"]
     search_fields = ["name", "schema_name"]
-    fields = ["name", "code", "state", "timezone", "created_at", "opens"]
-    readonly_fields = ["code", "opens"]
+    fields = ["name", "code", "state", "timezone", "created_at"]
+    readonly_fields = ["code"]
     inlines = [DomainInline, MemberInline]
     add_page = (P.MANAGE, "operator:tenant_new")
+    page = ("operator:tenant", "schema_name")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
         return tenant_list()
 
-    @display(
-        description=gettext_lazy("state"),
-        label={"active": "success", "suspended": "warning", "closed": "danger", "deleted": "danger"},
-    )
+    @column(description=gettext_lazy("state"), is_state=True)
     def shown_state(self, row: Tenant) -> tuple[str, str]:
         return row.state, row.get_state_display()
 
-    @display(description=gettext_lazy("code"), ordering="schema_name")
+    @column(description=gettext_lazy("code"), ordering="schema_name")
     def code(self, row: Tenant) -> str:
         return row.schema_name
-
-    @display(description=gettext_lazy("page"))
-    def opens(self, row: Tenant) -> str:
-        url = reverse("operator:tenant", args=[row.schema_name])
-        return format_html('<a href="{}">{}</a>', url, _("Open its page"))

@@ -41,13 +41,15 @@ NETWORK_LABELS = {
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"
-    " passed finished healthy",
+    " passed finished healthy enough open",
     "orange": "major degraded rolled_back suspended",
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
     " confirmed issued info",
     "yellow": "minor desired drain pending waiting terminating stopping send_back sent_back acknowledged drained urged"
     " warning asked"
-    " upgrading restarting rolling_back paused queued not_run interrupted",
-    "red": "failed down refused rejected refuse lost firing critical revoked error unhealthy",
+    " upgrading restarting rolling_back paused queued not_run interrupted low unpublished",
+    "red": "failed down refused rejected refuse lost firing critical revoked error unhealthy empty"
+    " written_off recalled",
+    "secondary": "draft ended expired used closed removed exited released inactive deleted",
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

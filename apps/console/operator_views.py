@@ -98,11 +98,6 @@ def revenue(request: PortalRequest) -> HttpResponse:
     return render(request, "operator/_revenue.html", context)
 
 
-def dashboard(request: PortalRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """The figures above the admin's index."""
-    return context | {"title": _("All tables"), "figures": operator_figures(request)}
-
-
 # --- cases -----------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
 from apps.billing.selectors.accounts import account_overview
-from apps.billing.selectors.costs import cost_by_day, cost_total
+from apps.billing.selectors.costs import cost_by_day, cost_total, own_cost_total
 from apps.identity.pages.access import page, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.reach import Records
@@ -36,6 +36,8 @@ def home(request: TenantRequest) -> HttpResponse:
         running = workload_list(tenant, actor=actor).exclude(state__in=FINAL_STATES)
         context |= {"resources": running[:SHOWN], "resource_count": running.count()}
         context["quotas"] = quota_list(tenant)
+        if actor.kind == "user":
+            context["own_cost"] = own_cost_total(actor=actor, tenant=tenant, since=_month_begin(tenant))
     if actor.may("orders.view"):
         context["forms"] = form_list(actor=actor)[:SHOWN]
         context["form_count"] = form_list(actor=actor, tab="in_progress").count()

@@ -46,6 +46,11 @@ def node_list() -> QuerySet[Node]:
     return Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(Prefetch("devices", devices))
 
 
+def node_lost_list() -> QuerySet[Node]:
+    """Nodes that are lost to the pool now."""
+    return Node.objects.filter(state=NodeState.LOST)
+
+
 def node_get(uid: str) -> Node:
     found = node_list().filter(uid=uid).first()
     if found is None:

@@ -8,9 +8,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.decorators import display
 
-from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline
+from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, column
 from apps.identity.models import (
     AgentToken,
     ApiToken,
@@ -69,7 +68,6 @@ class UserAdmin(OperatorAdmin):
             P.MANAGE,
             _user_disable,
             hint=gettext_lazy("Open sessions and API tokens end at their next use."),
-            icon="block",
             is_danger=True,
             applies=lambda row: row.is_active,
         ),
@@ -78,7 +76,6 @@ class UserAdmin(OperatorAdmin):
             gettext_lazy("Enable"),
             P.MANAGE,
             _user_enable,
-            icon="check",
             applies=lambda row: not row.is_active,
         ),
     ]
@@ -110,7 +107,6 @@ class ApiTokenAdmin(OperatorAdmin):
             gettext_lazy("Revoke"),
             P.MANAGE,
             _api_token_revoke,
-            icon="key_off",
             is_danger=True,
             applies=lambda row: row.revoked_at is None,
         )
@@ -132,15 +128,12 @@ class AgentTokenAdmin(OperatorAdmin):
             FLEET_MANAGE,
             _agent_token_revoke,
             hint=gettext_lazy("A revoked credential stops its agent at the next message."),
-            icon="key_off",
             is_danger=True,
             applies=lambda row: row.revoked_at is None,
         )
     ]
 
-    @display(
-        description=gettext_lazy("state"), label={"revoked": "danger", "usable": "success", "spent": "info"}
-    )
+    @column(description=gettext_lazy("state"), is_state=True)
     def shown_state(self, row: AgentToken) -> tuple[str, str]:
         if row.revoked_at:
             return "revoked", _("Revoked")

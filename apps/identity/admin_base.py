@@ -7,37 +7,39 @@ takes its input: it is confirmed by POST, a refusal is shown with its cause and 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin import AdminSite
-from django.contrib.admin.utils import unquote
+from django.contrib.admin import AdminSite, ModelAdmin, TabularInline, display
+from django.contrib.admin.utils import label_for_field, unquote
 from django.db.models import Model
+from django.forms.models import _get_foreign_key
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
-from unfold.admin import ModelAdmin, TabularInline
-from unfold.decorators import display
-from unfold.enums import ActionVariant
-from unfold.widgets import (
-    CHECKBOX_CLASSES,
-    INPUT_CLASSES,
-    SELECT_CLASSES,
-    TEXTAREA_CLASSES,
-)
 
 from apps.identity.pages.requests import inside
+from apps.identity.pages.table_cells import Cell, cell
 from apps.kernel.actor import Actor
-from apps.kernel.errors import NotFound, WeirError
+from apps.kernel.errors import Forbidden, NotFound, WeirError
 from apps.kernel.forms import SoundForm
 from apps.kernel.money import bill_round
 
+if TYPE_CHECKING:
+    _Table = ModelAdmin[Any]
+    _Rows = TabularInline[Any, Any]
+else:
+    _Table, _Rows = ModelAdmin, TabularInline
 Text = str | Promise
+# Of rows that belong to another, more are looked for in their own table.
+_SHOWN_WITHIN = 100
 
 
 def money(amount: Decimal | int) -> str:
@@ -48,12 +50,25 @@ def money(amount: Decimal | int) -> str:
 C = TypeVar("C", bound=Callable[..., object])
 
 
-def column(
-    *, description: Text, ordering: str | None = None, label: Mapping[str, str] | None = None
-) -> Callable[[C], C]:
-    """A method that makes a column's text; `label`: the colour of a badge by its value. Unfold's own says no types."""
-    decorate: Callable[[C], C] = display(description=description, ordering=ordering, label=label)
+def column(*, description: Text, ordering: str | None = None, is_state: bool = False) -> Callable[[C], C]:
+    """A method that makes a column's text. Where it `is_state` it returns the state's code and its word, which are
+    shown as the badge that the state has on every other page."""
+
+    def decorate(method: C) -> C:
+        shown = _as_badge(method) if is_state else method
+        decorated: C = display(description=cast(Any, description), ordering=ordering)(cast(Any, shown))
+        return decorated
+
     return decorate
+
+
+def _as_badge(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def shown(*args: Any) -> str:
+        code, word = method(*args)
+        return render_to_string("_badge.html", {"state": code, "label": word})
+
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +94,16 @@ class ActForm(SoundForm):
 
 
 def _dress(widget: forms.Widget) -> None:
-    """Give a plain widget the look of the operators' admin; a browser's own pickers serve dates and times."""
-    if isinstance(widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
-        classes = CHECKBOX_CLASSES
+    """Give a plain widget the look of the portal's fields; a browser's own pickers serve dates and times."""
+    if isinstance(widget, forms.CheckboxInput):
+        look = "form-check-input"
+    elif isinstance(widget, forms.CheckboxSelectMultiple | forms.RadioSelect):
+        look = ""
     elif isinstance(widget, forms.Select):
-        classes = SELECT_CLASSES
-    elif isinstance(widget, forms.Textarea):
-        classes = [*TEXTAREA_CLASSES, "max-w-2xl", "w-full"]
-    elif isinstance(widget, forms.FileInput):
-        classes = []
+        look = "form-select"
     else:
-        classes = INPUT_CLASSES
-    widget.attrs["class"] = " ".join([widget.attrs.get("class", ""), *classes]).strip()
+        look = "form-control"
+    widget.attrs["class"] = " ".join([widget.attrs.get("class", ""), look]).strip()
 
 
 class MomentField(forms.DateTimeField):
@@ -119,7 +132,6 @@ class Act:
     run: Callable[[Actor, Any, Mapping[str, Any]], Text | Secret]
     form: type[ActForm] = ActForm
     hint: Text = ""
-    icon: str = "bolt"
     is_danger: bool = False
     applies: Callable[[Any], bool] = lambda row: True
     initial: Callable[[Any], Mapping[str, Any]] = lambda row: {}
@@ -150,13 +162,8 @@ def _names_translated(model: type[Model]) -> None:
             field.verbose_name = gettext_lazy(field.name.replace("_", " "))
 
 
-class OperatorInline(Guarded, TabularInline):
+class OperatorInline(Guarded, _Rows):
     """Rows that belong to the row shown, seen by whoever sees that."""
-
-    extra = 0
-    can_delete = False
-    hide_title = True
-    show_change_link = False
 
     def __init__(self, parent_model: type[Model], admin_site: AdminSite) -> None:
         super().__init__(parent_model, admin_site)
@@ -165,31 +172,50 @@ class OperatorInline(Guarded, TabularInline):
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return True
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Sequence[Any]:
-        return self.fields or ()
+    def rows_of(self, request: HttpRequest, row: Model) -> tuple[list[Model], bool]:
+        """Those of `row`, at most as many as a reader looks through, and whether there are more."""
+        key = _get_foreign_key(self.parent_model, self.model, fk_name=self.fk_name)
+        names = {field.name for field in self.model._meta.fields if field.is_relation}
+        rows = self.get_queryset(request).filter(**{key.name: row})
+        found = list(rows.select_related(*names & set(self.fields or ()))[: _SHOWN_WITHIN + 1])
+        return found[:_SHOWN_WITHIN], len(found) > _SHOWN_WITHIN
 
 
-class OperatorAdmin(Guarded, ModelAdmin):
+class OperatorAdmin(Guarded, _Table):
     """A table of the admin. `add_act` stands behind the Add button, or a page of its own: `add_page`, its permission
-    and its view's name. `row_acts` stand behind the buttons of a row."""
+    and its view's name. `row_acts` stand behind the buttons of a row. Rows that have a page of the portal lead there:
+    `page` is its view's name and the field that its address is made of, which is empty where it needs none.
+    `above_list` is a template shown above the rows."""
 
     add_act: ClassVar[Act | None] = None
     add_page: ClassVar[tuple[str, str] | None] = None
     row_acts: ClassVar[Sequence[Act]] = ()
+    page: ClassVar[tuple[str, str] | None] = None
+    above_list: ClassVar[str] = ""
     list_per_page = 50
-    list_filter_submit = False
     show_full_result_count = False
     actions = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for act in cls.row_acts:
-            setattr(cls, f"act_{act.name}", _method(act))
-        cls.actions_detail = [f"act_{act.name}" for act in cls.row_acts]
 
     def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
         super().__init__(model, admin_site)
         _names_translated(model)
+
+    def get_urls(self) -> list[URLPattern]:
+        """The admin's own addresses, and one for each act of a row."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+        acts = [
+            path(
+                # Never the address of a page that the admin has itself, such as `change`.
+                f"<path:object_id>/do-{act.name.replace('_', '-')}/",
+                self.admin_site.admin_view(partial(self._row_act_view, act)),
+                name=f"{name}_act_{act.name}",
+            )
+            for act in self.row_acts
+        ]
+        return [*acts, *super().get_urls()]
+
+    def _row_act_view(self, act: Act, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.act_view(request, act, object_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -199,15 +225,78 @@ class OperatorAdmin(Guarded, ModelAdmin):
             return inside(request).actor.may(self.add_page[0])
         return self.add_act is not None and inside(request).actor.may(self.add_act.permission)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """The acts that the actor may do and that the row's state allows for."""
-        row = self.get_object(request, unquote(str(object_id)))
-        open_names = {
-            self.get_unfold_action(f"act_{act.name}").action_name
+    def page_of(self, row: Model) -> str:
+        """The address of a row's own page of the portal; empty where it has none."""
+        if self.page is None:
+            return ""
+        view, field = self.page
+        found = row
+        for name in filter(None, field.split("__")):
+            found = getattr(found, name)
+        return reverse(view, args=[found] if field else [])
+
+    def acts_open(self, request: HttpRequest, row: Model) -> list[tuple[Act, str]]:
+        """The acts that the actor may do and that the row's state allows for, with their addresses."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
+        return [
+            (act, reverse(f"{name}_{act.name}", args=[row.pk]))
             for act in self.row_acts
-            if row is not None and inside(request).actor.may(act.permission) and act.applies(row)
+            if inside(request).actor.may(act.permission) and act.applies(row)
+        ]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        inside(request).actor.require(self.view_permission)
+        return super().changelist_view(request, {"table": self, **(extra_context or {})})
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """A row with all it holds and the rows that belong to it; what may be done with it stands beside."""
+        inside(request).actor.require(self.view_permission)
+        if request.method not in ("GET", "HEAD"):
+            raise Forbidden()
+        row = self._row(request, object_id)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "row": row,
+            "cells": [cell(name, row, self) for name in self.shown_fields()],
+            "belonging": [
+                (str(inline.opts.verbose_name_plural), *self._inline_rows(request, inline, row))
+                for inline in self.get_inline_instances(request, row)
+                if isinstance(inline, OperatorInline)
+            ],
+            "acts": self.acts_open(request, row),
+            "page_url": self.page_of(row),
         }
-        return [item for item in self._get_base_actions_detail() if item.action_name in open_names]
+        return TemplateResponse(request, "admin/change_form.html", context)
+
+    def _inline_rows(
+        self, request: HttpRequest, inline: OperatorInline, row: Model
+    ) -> tuple[list[str], list[list[Cell]], bool]:
+        rows, has_more = inline.rows_of(request, row)
+        names = [str(name) for name in inline.fields or ()]
+        heads = [str(label_for_field(name, inline.model, inline)) for name in names]
+        return heads, [[cell(name, each, inline) for name in names] for each in rows], has_more
+
+    def shown_fields(self) -> list[str]:
+        """What is shown of a row: the fields named, else all that are not left out."""
+        if self.fields:
+            return [str(name) for name in self.fields]
+        left_out = {"id", *(self.exclude or ())}
+        return [field.name for field in self.opts.fields if field.name not in left_out]
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """What happened to a row stands in the operation log."""
+        raise NotFound()
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -272,18 +361,3 @@ class OperatorAdmin(Guarded, ModelAdmin):
             "back": self._back(row),
         }
         return TemplateResponse(request, "operator/act.html", context, status=status)
-
-
-def _method(act: Act) -> Callable[..., HttpResponse]:
-    """The view of a row's act, with what the admin's buttons want to know of it."""
-
-    def run(self: OperatorAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.act_view(request, act, object_id)
-
-    run.short_description = act.label  # type: ignore[attr-defined]
-    # Never the address of a page that the admin has itself, such as `change`.
-    run.url_path = f"do-{act.name}".replace("_", "-")  # type: ignore[attr-defined]
-    run.icon = act.icon  # type: ignore[attr-defined]
-    run.variant = ActionVariant.DANGER if act.is_danger else ActionVariant.DEFAULT  # type: ignore[attr-defined]
-    run.attrs = {"data-test": f"act-{act.name}"}  # type: ignore[attr-defined]
-    return run

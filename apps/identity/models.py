@@ -128,7 +128,7 @@ class User(AbstractBaseUser):
             return "awaited"
         return "first" if self.must_change_password else "own"
 
-    # The operators' admin (django-unfold) asks these of its users; what they may do there is decided by services.
+    # Django's admin asks these of its users; what they may do there is decided by services.
     @property
     def is_staff(self) -> bool:
         return self.is_operator

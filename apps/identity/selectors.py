@@ -81,6 +81,12 @@ def sign_in_way(user: User, tenant: Tenant | None = None) -> SignInWay:
     return SignInWay(user.password_state, tokens.count(), list(attempts[:5]))
 
 
+def tenants_people_list(*, actor: Actor) -> QuerySet[User]:
+    """Tenants' people, over all tenants."""
+    actor.require(P.VIEW)
+    return User.objects.filter(is_operator=False)
+
+
 def operator_list(
     *, actor: Actor, search: str = "", role: str = "", organization: OperatorOrganization | None = None
 ) -> QuerySet[User]:

@@ -1,11 +1,17 @@
-"""The addresses of the web pages of work, beside the portal that was asked."""
+"""The addresses of work: its own page, and its web pages beside the portal that was asked."""
 
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.http import urlencode
 
+from apps.scheduling.models import Workload
 from apps.scheduling.services.web_pages import ENTER_PATH, web_host
+
+
+def work_page(row: Workload) -> str:
+    """The path of its page for an operator, who enters its tenant for it."""
+    return f"/t/{row.tenant.schema_name}/resources/{row.uid}/"
 
 
 def web_origin(request: HttpRequest, workload_uid: UUID) -> str:

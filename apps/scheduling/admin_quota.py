@@ -74,7 +74,6 @@ QUOTA_ACTS = [
         _quota_change,
         TotalForm,
         hint=gettext_lazy("What is held beyond it stays; new asks are refused."),
-        icon="edit",
         initial=lambda row: {"total": row.total},
     ),
     Act(
@@ -85,7 +84,6 @@ QUOTA_ACTS = [
         hint=gettext_lazy(
             "The tenant is given no more then; on a model only the quota of the whole bounds it."
         ),
-        icon="trash",
         is_danger=True,
     ),
 ]

@@ -8,7 +8,6 @@ from django.utils.translation import gettext_lazy as _
 from portal.settings.env import ROOT, env
 from portal.settings.logs import logging_settings
 from portal.settings.planes import SHARED_APPS, TENANT_APPS
-from portal.settings.unfold import UNFOLD  # noqa: F401
 from weir_wire.version import VERSION
 
 ENV = env()
@@ -53,7 +52,7 @@ MIDDLEWARE = [
     # What a browser is told to beware of stands on refusals, too.
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "portal.content_security.PolicyMiddleware",
+    "csp.middleware.CSPMiddleware",
     "portal.request_guard.sound",
     "portal.middleware.plane",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -10,8 +10,6 @@ SHARED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "unfold",
-    "unfold.contrib.filters",
     # Its pages are found with the addresses of the provider, not by every process that starts.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.humanize",

@@ -79,8 +79,12 @@ class Visitor:
         self.at(mark).first.fill(text)
 
     def go(self, key: str) -> None:
-        """By the side navigation."""
-        self.press(f"nav-{key}")
+        """By the side navigation, whose group is unfolded first where it is folded."""
+        entry = self.page.locator(f'[data-test="nav-{key}"]')
+        group = self.page.locator(".menu-group", has=entry)
+        if group.count() and group.locator(".menu-head").get_attribute("aria-expanded") == "false":
+            group.locator(".menu-head").click()
+        entry.click()
 
     def part(self, mark: str, text: str) -> Locator:
         """The row or card with that `data-test` that holds the text."""

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from apps.catalog.types import ICONS
-from apps.console import tenant_navigation
+from apps.console.navigation.operators import OPERATORS
+from apps.console.navigation.tenant import TENANT
 from gates.sources import templates
 from portal.devstack import assets
 
@@ -23,8 +24,9 @@ def shown() -> Iterator[str]:
         yield from (name for classes in SHOWN.findall(text) for name in TAG.split(classes) if name)
         if path.parent.name != "admin":
             yield from TOLD.findall(text)
-    for groups in (tenant_navigation.TENANT, tenant_navigation.PROVIDER):
-        yield from (entry.icon for group in groups for entry in group.entries)
+    for group in (*TENANT, *OPERATORS):
+        yield group.icon
+        yield from (entry.icon for entry in group.entries)
     yield from ICONS
 
 

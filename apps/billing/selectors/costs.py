@@ -66,6 +66,12 @@ def cost_total(
     return _items(actor, tenant, since, until).aggregate(sum=Sum("exact"))["sum"] or ZERO
 
 
+def own_cost_total(*, actor: Actor, tenant: Tenant, since: datetime) -> Decimal:
+    """Exact CNY of rated use since then of what the actor asked for: his own, whatever else he reaches."""
+    items = _items(SYSTEM, tenant, since, None).filter(charge__user_id=actor.user_id or 0)
+    return items.aggregate(sum=Sum("exact"))["sum"] or ZERO
+
+
 def cost_by(
     *,
     actor: Actor,

@@ -25,7 +25,6 @@ from apps.console.labels import (
     SOURCE_LABELS,
     STATE_COLOURS,
 )
-from apps.console.tenant_navigation import Entry, Group, entry_of, navigation_for
 from apps.console.tours.selectors import stop_address, stops_for
 from apps.fleet.models import Device, Slice
 from apps.identity.pages.requests import inside
@@ -38,18 +37,6 @@ from apps.scheduling.text.end_reasons import end_sentence
 
 register = template.Library()
 _GIB = 1024
-
-
-@register.simple_tag(takes_context=True)
-def navigation(context: Context) -> list[Group]:
-    return navigation_for(context["actor"], in_tenant=context["request"].entered_tenant is not None)
-
-
-@register.simple_tag(takes_context=True)
-def here(context: Context, groups: Iterable[Group]) -> Entry | None:
-    """The entry of the navigation that the open page belongs to."""
-    request = context["request"]
-    return entry_of(groups, request.resolver_match.view_name if request.resolver_match else "", request.path)
 
 
 @register.simple_tag(takes_context=True)

@@ -2,7 +2,7 @@
 
 from django.urls import reverse
 
-from apps.console.tenant_navigation import navigation_for
+from apps.console.navigation.selectors import navigation_for
 from apps.console.tours.stops import PROVIDER_TOURS, TENANT_TOURS, Stop
 from apps.kernel.actor import Actor
 

@@ -276,6 +276,7 @@ class Workload(TenantOwned):
             models.Index(fields=["submitted_by"], name="workload_open_of_user", condition=Q(ended_at=None)),
             models.Index(fields=["tenant", "-created_at"], name="workload_of_tenant"),
             models.Index(fields=["-created_at", "-id"], name="workload_newest"),
+            models.Index(fields=["no"], name="workload_no"),
             models.Index(
                 fields=["array", "array_index"], name="workload_of_array", condition=Q(array__isnull=False)
             ),

@@ -1,6 +1,6 @@
 """Reads: quotas, workloads, resources, and when work would start."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -44,6 +44,9 @@ from apps.scheduling.states import (
 from apps.scheduling.text.end_reasons import PREEMPTION_SENTENCES, dependency_sentence, end_sentence
 from apps.scheduling.types import Amounts, ExpectedStart, QuotaFigures
 from apps.tenancy.models import Tenant
+
+# Words are looked for in the names of so many, the newest.
+MATCHED_AMONG = 2000
 
 # --- quota -----------------------------------------------------------------------------------------------------
 
@@ -145,6 +148,19 @@ def workload_list(tenant: Tenant | str, *, actor: Actor) -> QuerySet[Workload]:
 def workload_list_across() -> QuerySet[Workload]:
     """All tenants' workloads: the operators' side only."""
     return _with_place(Workload.objects.across())
+
+
+def workloads_matching(words: Sequence[str]) -> QuerySet[Workload]:
+    """Work of all tenants by words: all of them begin its number, or stand in its number or name where it is among the
+    newest `MATCHED_AMONG`. An index answers for the former, a bound for the latter."""
+    newest = Workload.objects.across().order_by("-created_at", "-id").values("pk")[:MATCHED_AMONG]
+    among, numbered = Q(pk__in=newest), Q()
+    for word in words:
+        among &= Q(no__icontains=word) | Q(name_en__icontains=word) | Q(name_zh__icontains=word)
+        numbered &= Q(no__startswith=word.upper())
+    numbers = Workload.objects.across().filter(numbered).values("pk")
+    found = Workload.objects.across().filter(among).values("pk").union(numbers[:MATCHED_AMONG])
+    return Workload.objects.across().filter(pk__in=found).order_by("-created_at", "-pk")
 
 
 def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:

@@ -1,5 +1,6 @@
 """How the scheduling pages write reasons, spans of the week, and the figures of a what-if."""
 
+import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,12 +11,14 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from apps.scheduling.addresses import work_page
 from apps.scheduling.models import Workload
 from apps.scheduling.models.entitlements import Weekly
 from apps.scheduling.queue_config.time_windows import weekly_text
 from apps.scheduling.selectors.workloads import workload_reason
 
 register = template.Library()
+register.filter("work_page", work_page)
 _FIGURES = {
     "wait_p50_s": gettext_noop("Half wait no longer than"),
     "wait_p95_s": gettext_noop("95 of 100 wait no longer than"),
@@ -36,6 +39,12 @@ _FIGURES = {
 def work_reason(row: Workload) -> str:
     """Why it waits or how it ended, in the reader's language."""
     return workload_reason(row)
+
+
+@register.filter
+def command_text(row: Workload) -> str:
+    """The command that it runs, as one would type it; empty for a session."""
+    return shlex.join(str(part) for part in row.work.get("argv") or ())
 
 
 @register.filter

@@ -1,6 +1,6 @@
 """My resources: where they run, what they hold and use, what they print."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 
 from apps.billing.selectors.charges import usage_list
 from apps.billing.selectors.costs import workload_cost
-from apps.fleet.models import Device, Slice
+from apps.fleet.models import Slice
 from apps.fleet.selectors import log_read, slice_list
 from apps.fleet.types import SessionConnection
 from apps.identity.pages.access import cleaned, page, paged, show
@@ -33,6 +33,7 @@ from apps.scheduling.selectors.forecast import expectation_of
 from apps.scheduling.selectors.hourly_price import hourly_price
 from apps.scheduling.selectors.limits import LimitLine, limit_lines
 from apps.scheduling.selectors.model_usage import quota_list
+from apps.scheduling.selectors.places import places_of
 from apps.scheduling.selectors.timeline import start_estimate_of, timeline
 from apps.scheduling.selectors.web_pages import may_open_web, service_seen
 from apps.scheduling.selectors.workloads import (
@@ -44,27 +45,16 @@ from apps.scheduling.selectors.workloads import (
     workload_reason,
 )
 from apps.scheduling.states import (
-    FINAL_STATES,
     HOLDING_STATES,
     OPEN_STATES,
-    AllocationState,
     WorkKind,
     WorkloadState,
 )
 from apps.scheduling.views.charts import use_option
 from apps.tenancy.models import Tenant
 
-PLACES_SHOWN = 3
 LOG_PIECE_BYTES = 64 * 1024
 USAGE_SHOWN = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The devices of a workload: the first of them, and how many there are more."""
-
-    devices: list[Device]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +76,12 @@ def resources(request: TenantRequest) -> HttpResponse:
     shown = paged(request, rows)
     progress = progress_of({row.array_id for row in shown if row.array_id is not None})
     for row in shown:
-        row.places = _places(row)
+        row.places = places_of(row)
         row.progress = progress.get(row.array_id)
     context = {
         "rows": shown,
         "chosen": chosen,
+        "is_narrowed": any(chosen.values()),
         "array": _array(request, chosen["array"]),
         "states": WorkloadState.choices,
         "kinds": WorkKind.choices,
@@ -131,17 +122,6 @@ def _chosen(rows: QuerySet[Workload], chosen: dict[str, Any], actor: Actor) -> Q
     return rows.filter(submitted_by=actor.user_id) if chosen["mine"] else rows
 
 
-def _places(row: Workload) -> Places:
-    """Where its shares are, or were at the last; nowhere while it waits."""
-    if row.state not in HOLDING_STATES | FINAL_STATES:
-        return Places([], 0)
-    held = [part for part in row.allocations.all() if part.state == AllocationState.ACTIVE or row.is_final]
-    # Of an attempt before the last one nothing is said here: its time line tells.
-    newest = list({part.share: part for part in held if not part.is_beside}.values())
-    devices = list(dict.fromkeys(part.device for part in newest))
-    return Places(devices[:PLACES_SHOWN], len(devices) - PLACES_SHOWN)
-
-
 def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, Any]]:
     row = workload_get(request.entered_tenant, uid, actor=request.actor)
     context = {
@@ -151,6 +131,8 @@ def _resource(request: TenantRequest, uid: UUID) -> tuple[Workload, dict[str, An
         "local_node": node_name(row.local_node),
         "service": service_seen(row),
         "address": web_origin(request, row.uid),
+        # The values of variables may be keys: they are shown to who set them, their names to all who see the work.
+        "is_own": request.actor.kind == "user" and row.submitted_by_id == request.actor.user_id,
         **_acts(request, row),
     }
     return row, context
@@ -193,6 +175,10 @@ def _acts(request: TenantRequest, row: Workload) -> dict[str, object]:
         and row.state == WorkloadState.RUNNING
         and request.actor.may("images.use")
         and may,
+        "may_run_again": may
+        and row.is_direct
+        and row.kind == WorkKind.PROGRAM
+        and request.actor.kind == "user",
         "may_see_key": may and row.kind == WorkKind.SESSION and row.submitted_by_id == request.actor.user_id,
         "nodes": node_ready_names() if is_open and row.kind == WorkKind.SESSION else [],
     }
@@ -270,10 +256,41 @@ def log(request: TenantRequest, uid: UUID) -> HttpResponse:
     )
 
 
+@page("resources.view")
+def log_file(request: TenantRequest, uid: UUID) -> StreamingHttpResponse:
+    """All that the work printed, of the share and attempt that are named, as a file."""
+    row = workload_get(request.entered_tenant, uid, actor=request.actor)
+    asked = cleaned(LogForm(request.GET))
+    pieces = _log_pieces(row, share=asked["share"], attempt=asked["attempt"])
+    response = StreamingHttpResponse(pieces, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{row.no}.log"'
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _log_pieces(row: Workload, **whose: int | None) -> Iterator[str]:
+    """What is there now, to its end: of work that goes on printing no more is waited for."""
+    offset = 0
+    while True:
+        piece = log_read(workload_uid=row.uid, offset=offset, limit=LOG_PIECE_BYTES, **whose)
+        yield piece.text
+        if piece.ended or piece.next_offset == offset:
+            return
+        offset = piece.next_offset
+
+
 def _log_url(row: Workload, offset: int, **whose: int | None) -> str:
     """Where its output is read on, of the share and attempt that are named."""
-    query = {"offset": offset} | {name: number for name, number in whose.items() if number is not None}
-    return f"{reverse('workloads:log', args=[row.uid])}?{urlencode(query)}"
+    return f"{reverse('workloads:log', args=[row.uid])}?{urlencode({'offset': offset} | _named(whose))}"
+
+
+def _log_file_url(row: Workload, **whose: int | None) -> str:
+    """Where the same output is had as a file."""
+    return f"{reverse('workloads:log_file', args=[row.uid])}?{urlencode(_named(whose))}"
+
+
+def _named(whose: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: number for name, number in whose.items() if number is not None}
 
 
 def _outputs(request: TenantRequest, row: Workload, slices: Sequence[SliceRow]) -> dict[str, Any]:
@@ -281,7 +298,7 @@ def _outputs(request: TenantRequest, row: Workload, slices: Sequence[SliceRow]) 
     share."""
     parts = {(each.slice.share, each.slice.attempt) for each in slices}
     if not parts:
-        return {"log_url": _log_url(row, 0)}
+        return {"log_url": _log_url(row, 0), "log_file_url": _log_file_url(row)}
     asked = cleaned(LogForm(request.GET))
     share = asked["share"] if asked["share"] is not None else min(parts)[0]
     attempt = asked["attempt"] or max(attempt for _share, attempt in parts)
@@ -291,4 +308,5 @@ def _outputs(request: TenantRequest, row: Workload, slices: Sequence[SliceRow]) 
         "log_share": share,
         "log_attempt": attempt,
         "log_url": _log_url(row, 0, share=share, attempt=attempt),
+        "log_file_url": _log_file_url(row, share=share, attempt=attempt),
     }

@@ -17,11 +17,12 @@ from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.scheduling.engine.model.types import QueueState
+from apps.scheduling.forms.again import AgainForm, asked_again, left_out
 from apps.scheduling.forms.submit import SubmitForm
-from apps.scheduling.models import Queue
+from apps.scheduling.models import Queue, Workload
 from apps.scheduling.selectors.entitlements import queue_list_of
 from apps.scheduling.selectors.hourly_price import hourly_price
-from apps.scheduling.selectors.workloads import environment_list
+from apps.scheduling.selectors.workloads import environment_list, workload_get
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
 from apps.scheduling.services.workloads.arrays import work_submit
 
@@ -63,7 +64,7 @@ SECTIONS = (
 )
 
 
-def _form(request: TenantRequest, *args: Any) -> SubmitForm:
+def _form(request: TenantRequest, *args: Any, **kwargs: Any) -> SubmitForm:
     open_ = [
         row
         for row in queue_list_of(request.entered_tenant, request.actor.user_id)
@@ -82,6 +83,7 @@ def _form(request: TenantRequest, *args: Any) -> SubmitForm:
         mig_profiles=list(profiles.items()),
         environments=environments,
         systems=systems,
+        **kwargs,
     )
 
 
@@ -101,9 +103,17 @@ def submit(request: TenantRequest) -> HttpResponse:
         row = work_submit(actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form)))
         messages.success(request, _("%(no)s waits for its turn.") % {"no": row.no})
         return go(request, "workloads:workload", row.uid)
-    form = _form(request)
+    again = _again(request)
+    form = _form(request, initial=asked_again(again) if again else None)
     parts = [(title, [form[name] for name in names if name in form.fields]) for title, names in SECTIONS]
-    return show(request, "scheduling/submit", {"parts": parts})
+    context = {"parts": parts, "again": again, "left_out": left_out(again) if again else []}
+    return show(request, "scheduling/submit", context)
+
+
+def _again(request: TenantRequest) -> Workload | None:
+    """The work that is to be asked for once more, if one is named that the reader reaches."""
+    uid = cleaned(AgainForm(request.GET))["again"]
+    return workload_get(request.entered_tenant, uid, actor=request.actor) if uid else None
 
 
 @require_POST

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from apps.scheduling.views import (
+    all_work,
     entitlements,
     environment_templates,
     queue_actions,
@@ -12,6 +13,9 @@ from apps.scheduling.views import (
 
 app_name = "scheduling_admin"
 urlpatterns = [
+    path("workloads/", all_work.workloads, name="workloads"),
+    path("workloads/export/", all_work.export, name="workloads_export"),
+    path("workloads/stop/", all_work.stop_many, name="workloads_stop"),
     path("queues/", queues.queues, name="queues"),
     path("queues/new/", queues.queue_new, name="queue_new"),
     path("queues/<slug:code>/", queues.queue, name="queue"),

@@ -47,4 +47,5 @@ urlpatterns = [
     path("<uuid:uid>/metrics/", metrics.metrics, name="metrics"),
     path("compare/", metrics.compare, name="compare"),
     path("<uuid:uid>/log/", resources.log, name="log"),
+    path("<uuid:uid>/log/file/", resources.log_file, name="log_file"),
 ]

@@ -12,6 +12,7 @@ export function followLogs() {
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     for (const log of document.querySelectorAll("[data-follow]")) {
+      if (log.dataset.follow === "off") continue;
       if (log.dataset.atEnd === "1" || event.detail.elt === document.body) log.scrollTop = log.scrollHeight;
     }
   });

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import set_urlconf
 
-from apps.console.tenant_navigation import navigation_for
+from apps.console.navigation.selectors import navigation_for
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import TenantRole

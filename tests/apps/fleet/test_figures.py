@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from apps.fleet.models import Device, Slice
+from apps.fleet.models import Slice
 from apps.fleet.services.nodes.devices import device_oversubscribe, device_remove
 from apps.kernel.actor import SYSTEM
 from tests.apps.fleet.agent import Agent, report, session_desire
@@ -53,12 +53,3 @@ def test_the_operators_table_of_slices_shows_no_keys(node, acme, operator):
 def test_the_operators_tables_open(node, acme, operator, model):
     session_desire(acme)
     assert operator("cluster_administrator").page().get(f"/admin/fleet/{model}/").status_code == 200
-
-
-@pytest.mark.req("POOL-12.16")
-def test_cards_are_switched_from_the_operators_table(node, operator):
-    page, device = operator("cluster_administrator").page(), Device.objects.get()
-    for act, field, value in (("physical", "is_sliced", False), ("virtual", "is_sliced", True)):
-        assert page.post(f"/admin/fleet/device/{device.pk}/do-{act}/").status_code == 302
-        device.refresh_from_db()
-        assert getattr(device, field) is value

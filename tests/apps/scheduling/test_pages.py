@@ -5,7 +5,7 @@ import pytest
 from apps.fleet.models import Slice
 from apps.fleet.services.specs import spec_make
 from apps.kernel.actor import SYSTEM
-from apps.scheduling.models import Environment, Queue, SchedulingPolicy, Workload
+from apps.scheduling.models import Environment, SchedulingPolicy, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
@@ -94,8 +94,8 @@ def test_environments_are_made_listed_and_retired(alice, member):
 
 
 @pytest.mark.req("POOL-12.27", "POOL-12.10")
-def test_operators_set_policy_and_queues_on_the_operator_pages(db, acme, operator):
-    queue = queue_ensure(actor=SYSTEM)
+def test_operators_set_the_policy_which_queues_follow(db, operator):
+    queue_ensure(actor=SYSTEM)
     ops = operator("cluster_administrator").page()
     given = {"placing": "node_compact", "ordering": "priority", "patience_s": 60, "aging_s": ""}
     ops.post("/admin/scheduling/schedulingpolicy/add/", given)
@@ -106,8 +106,4 @@ def test_operators_set_policy_and_queues_on_the_operator_pages(db, acme, operato
         60,
         None,
     )
-    changes = {"state": "up", "priority": 7, "ordering": "priority", "placing": "", "tenants": [acme.pk]}
-    ops.post(f"/admin/scheduling/queue/{queue.pk}/do-change/", changes)
-    changed = Queue.objects.get()
-    assert (changed.priority, changed.ordering, changed.admitted.get().tenant) == (7, "priority", acme)
     assert "as the policy says" in text(ops.get("/admin/scheduling/queue/"))

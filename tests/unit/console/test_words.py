@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone, translation
 
+from apps.console.navigation.selectors import navigation_for
 from apps.console.templatetags import weir
-from apps.console.tenant_navigation import navigation_for
 from apps.kernel.actor import Actor
 from apps.kernel.reach import Reach
 from portal.roles import OPERATOR_ROLES, TENANT_ROLES

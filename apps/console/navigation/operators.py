@@ -1,0 +1,170 @@
+"""The menu of the operator pages."""
+
+from django.utils.translation import gettext_lazy as _
+
+from apps.console.navigation.menu import Group, entry
+
+
+def _of(namespace: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{namespace}:{name}" for name in names)
+
+
+OPERATORS = (
+    Group(
+        "home",
+        _("Home"),
+        "home",
+        (
+            entry(_("Operations overview"), "layout-dashboard", "operator:home"),
+            entry(
+                _("Alarms now"),
+                "bell-ringing",
+                "operator:alarms",
+                "alarms.view",
+                beside=_of("operator", "alarm", "rules", "rule", "rule_new", "routes"),
+                counted="alarms",
+                is_urgent=True,
+            ),
+            entry(
+                _("Approvals"),
+                "checklist",
+                "operator:inbox",
+                "cases.view",
+                counted="approvals",
+                is_urgent=True,
+            ),
+            entry(_("Messages"), "bell", "notices:messages"),
+        ),
+    ),
+    Group(
+        "work",
+        _("Work"),
+        "stack-2",
+        (
+            entry(
+                _("Workloads"),
+                "stack-2",
+                "scheduling_admin:workloads",
+                "scheduling.view",
+                counted="waiting",
+            ),
+            entry(_("Applications and orders"), "folders", "operator:cases", "cases.view"),
+            entry(_("Tickets"), "tool", "operator:tickets", "cases.view", counted="tickets", is_urgent=True),
+            entry(_("Container images"), "stack-3", "images_admin:images", "images.view"),
+            entry(
+                _("Environment templates"),
+                "box",
+                "scheduling_admin:environment_templates",
+                "scheduling.view",
+                beside=_of("scheduling_admin", "environment_template", "environment_template_new"),
+            ),
+        ),
+    ),
+    Group(
+        "fleet",
+        _("Fleet"),
+        "server-2",
+        (
+            entry(_("Pool now"), "server-2", "operator:pool", "fleet.view"),
+            entry(_("Nodes"), "server", "fleet:nodes", "fleet.view", counted="nodes_lost", is_urgent=True),
+            entry(_("Devices"), "cpu", "fleet:devices", "fleet.view"),
+            entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
+            entry(_("Resource groups"), "components", "fleet:groups", "fleet.view"),
+            entry(_("Specifications"), "ruler-2", "fleet:specs", "fleet.view"),
+            entry(_("Pool components"), "components", "rollouts:components", "fleet.view"),
+            entry(_("Releases"), "package", "rollouts:releases", "fleet.view"),
+            entry(_("Roll-outs"), "rocket", "rollouts:rollouts", "fleet.view"),
+        ),
+    ),
+    Group(
+        "scheduling",
+        _("Scheduling"),
+        "adjustments",
+        (
+            entry(
+                _("Queues"),
+                "list-tree",
+                "scheduling_admin:queues",
+                "scheduling.view",
+                beside=_of(
+                    "scheduling_admin", "queue", "group_queues", "reservations", "user_groups", "user_group"
+                ),
+            ),
+            entry(
+                _("Priorities and limits"),
+                "scale",
+                "scheduling_admin:priorities",
+                "scheduling.view",
+                beside=_of(
+                    "scheduling_admin",
+                    "validity",
+                    "validity_rule",
+                    "default_spec",
+                    "specials",
+                    "special",
+                    "tickets",
+                    "ticket",
+                ),
+            ),
+            entry(
+                _("Scheduling policy"),
+                "adjustments",
+                "scheduling_admin:policy",
+                "scheduling.view",
+                beside=_of("scheduling_admin", "start_estimates", "hooks"),
+            ),
+            entry(_("What if"), "git-compare", "scheduling_admin:what_ifs", "scheduling.view"),
+            entry(_("Capacity planning"), "trending-up", "operator:capacity", "reports.view"),
+        ),
+    ),
+    Group(
+        "business",
+        _("Business"),
+        "building-store",
+        (
+            entry(
+                _("Tenants"),
+                "building",
+                "operator:tenants",
+                "tenancy.view",
+                beside=_of("operator", "tenant", "tenant_new"),
+            ),
+            entry(_("Catalogue"), "building-store", "catalogue_admin:commodities", "catalog.view"),
+            entry(_("Accounts"), "wallet", "admin:billing_account_changelist", "billing.view"),
+            entry(_("Bills"), "receipt", "admin:billing_bill_changelist", "billing.view"),
+            entry(_("Coupons"), "ticket", "admin:catalog_couponactivity_changelist", "catalog.view"),
+            entry(_("Statistics"), "chart-bar", "operator:statistics", "reports.view"),
+        ),
+    ),
+    Group(
+        "people",
+        _("People"),
+        "users",
+        (
+            entry(_("Operators"), "users", "operators:operators", "identity.view"),
+            entry(
+                _("Ticket categories"),
+                "category",
+                "ticketing:categories",
+                "tickets.manage",
+                beside=("ticketing:category",),
+            ),
+            entry(_("Working hours"), "calendar-time", "ticketing:hours", "tickets.manage"),
+        ),
+    ),
+    Group(
+        "system",
+        _("System"),
+        "settings",
+        (
+            entry(_("Centre"), "settings", "operator:centre", "centre.manage"),
+            entry(_("Storage classes"), "database", "operator:storage", "centre.manage"),
+            entry(_("Log"), "file-search", "operator:logs", "logs.view"),
+            entry(_("Operation log"), "history", "admin:audit_record_changelist", "audit.view"),
+            entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),
+            entry(_("All tables"), "table", "admin:index", "cases.view"),
+            entry(_("API tokens"), "key", "identity:tokens"),
+            entry(_("Command line"), "terminal-2", "client:install"),
+        ),
+    ),
+)
