@@ -160,8 +160,7 @@ class Maker:
     def _spec(
         self, wanted: DesiredSlice, device: Device, driver: str, setting: Setting, work_uid: int | None
     ) -> SliceSpec:
-        work = wanted.work
-        is_session = work.kind == "session"
+        work, is_session = wanted.work, wanted.work.kind == "session"
         if is_session and wanted.session is None:
             raise DriverError("a session needs a token, and none came with it")
         settings = self._configured.settings

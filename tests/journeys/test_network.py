@@ -224,10 +224,10 @@ def test_no_wall_of_the_network_is_climbed_in_a_container(
         f"echo YES $(nc -w 10 127.0.0.1 {answering.allowed} </dev/null)",
         f"echo YES $(nc -w 10 {outside.address} {OPEN_PORT} </dev/null)",
         "echo CARDS $(ls /sys/class/net)",
-        f"echo mine | nc -l -p {NEIGHBOURS_PORT} & sleep 1",
-        f"echo OWN $(nc -w 5 127.0.0.1 {NEIGHBOURS_PORT} </dev/null)",
+        f"(echo mine | nc -l -p {NEIGHBOURS_PORT} & sleep 5;"
+        f" echo OWN $(nc -w 5 127.0.0.1 {NEIGHBOURS_PORT} </dev/null))",
     ]
-    want(agent, "c", "\n".join(tries), image)
+    want(agent, "c", "; ".join(tries), image)
     told = told_by(agent, "c")
     assert "OVER" not in told, told
     assert told.count("HELD") == len(places) + 5

@@ -43,8 +43,6 @@ WATCH_S = 0.1
 STATE_S = 1.0
 READY_S = 120
 EXIT_BUSY = 3
-# So much processor time of a network is told of.
-NAMED_S = 1.0
 
 
 class Shim:
@@ -189,9 +187,8 @@ class Shim:
 
     def _watch(self, now_ns: int) -> None:
         self._work.look()
-        if self._work.network is not None:
-            for note in self._work.network.look():
-                self._output.note(note)
+        for note in self._work.network_news():
+            self._output.note(note)
         has_news = self._control is not None and self._control.look(now_ns)
         if self._sizes is not None and self._sizes.look():
             self._state.size_step, has_news = self._sizes.confirmed_step, True
@@ -446,21 +443,14 @@ class Shim:
         state.delivered_percent, state.memory_used_mib = None, None
         if self._end is None:
             self._output.note(end.reason)
-        self._note_network()
+        for note in self._work.network_cost():
+            self._output.note(note)
         # Room for the last words first.
         self._work.close(makes_room=end.code == "disk_exceeded")
         ending.until_written(self._book.write, lambda: bool(self.stop_wanted))
         if self._share.peer_usage is not None:
             self._share.peer_usage.close()
         self._save()
-
-    def _note_network(self) -> None:
-        """What leads its network outside is not the work's, and is in no bill; nobody is to look for it."""
-        network = self._work.network
-        if network is not None and network.cpu_s >= NAMED_S:
-            self._output.note(
-                f"its network took {network.cpu_s:.1f} s of the node's processor, which are not counted as its own"
-            )
 
     def _own_end(self, code: int) -> End:
         if self._control is not None and self._control.look(clock_ns()) and self._control.end:

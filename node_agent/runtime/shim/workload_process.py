@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from node_agent.files import OUTPUTS, SliceFolder, write_atomic
+from node_agent.files import SliceFolder, write_atomic
 from node_agent.runtime import proc
 from node_agent.runtime.containers.bundle import Program
 from node_agent.runtime.containers.container import Adopted, ContainerNamespaces
@@ -27,19 +26,18 @@ from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.limits.cgroup_v1 import CgroupV1
 from node_agent.runtime.network.rules import NOWHERE, resolver_of_work
 from node_agent.runtime.network.work_network import NetworkWanted, WorkNetwork
-from node_agent.runtime.packages import installer
 from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.sandbox import data_limits, sandbox
 from node_agent.runtime.shim import ending
-from node_agent.runtime.shim.checkpoint import checkpoint_environment
 from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.disk import DiskWatch
-from node_agent.runtime.shim.elastic_size import meeting_environment, meeting_port_of, size_environment
+from node_agent.runtime.shim.elastic_size import meeting_port_of
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.kernel_limits import HostLimits
-from node_agent.runtime.shim.metrics import metrics_environment
 from node_agent.runtime.shim.own_programs import OwnProgram, become, own_program
 from node_agent.runtime.shim.pauses import Pauses
+from node_agent.runtime.shim.work_command import PORT_VARIABLE, command_of, ported, resolved
+from node_agent.runtime.shim.work_variables import environment, packaged
 from node_agent.web import work_socket as web_socket
 from node_agent.web.service_place import port_free
 from node_agent.web.terminal_device import control_take, shell_find, terminal_open
@@ -51,12 +49,8 @@ _PIPE_BYTES = 1024 * 1024
 _BEGIN = 'cd "$1" 2>/dev/null; exec "$0"'
 # So long the shim waits for all of a tree to have stopped: until then a new child may be born.
 _HOLD_WAIT_S, _HOLD_TRIES = 0.5, 6
-# Scripts find the `python` that programs of that name are run by.
-_PATH = f"{os.path.dirname(sys.executable)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# What tells a service on which port it is to listen.
-PORT_VARIABLE = "PORT"
-# Where images have programs, if they say nothing of it.
-_IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# So much processor time of its network is told of.
+_NAMED_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +151,7 @@ class Work:
             self.port = spec.service["port"] or free()
             spec = replace(spec, argv=ported(spec.argv, self.port))
         if self._container is None or self._root is None:
-            return self._popen(_command(spec), _Files(subprocess.DEVNULL, output, output))
+            return self._popen(command_of(spec), _Files(subprocess.DEVNULL, output, output))
         file_mib = self.disk.limit_mib if self.disk is not None else None
         program = Program(
             spec,
@@ -185,7 +179,7 @@ class Work:
         if self.port is not None:
             found[PORT_VARIABLE] = str(self.port)
         if spec.packages is not None:
-            found |= _packaged(found)
+            found |= packaged(found)
         if spec.web:
             found[web_socket.VARIABLE] = str(self._around.web_socket_seen(is_walled=is_walled))
         return found
@@ -263,7 +257,7 @@ class Work:
     def _start_beside(self, argv: list[str], files: _Files, **env: str) -> subprocess.Popen[bytes]:
         work_pid = str(proc.inner_pid(self.pid))
         own = own_program(argv)
-        argv = argv if self._container is not None or own is not None else _resolved(argv)
+        argv = argv if self._container is not None or own is not None else resolved(argv)
         process = self._popen(argv, files, own, WEIR_WORK_PID=work_pid, **env)
         self._beside = {pid for pid in self._beside if proc.stat_fields(pid) is not None} | {process.pid}
         return process
@@ -392,6 +386,17 @@ class Work:
         if self._spec.size is not None:
             self.meet(self._spec.size)
 
+    def network_news(self) -> list[str]:
+        """What is to be said of its network in its log."""
+        return self.network.look() if self.network is not None else []
+
+    def network_cost(self) -> list[str]:
+        """What leads its network outside is not the work's, and is in no bill: it is said, where it is much."""
+        cpu_s = self.network.cpu_s if self.network is not None else 0.0
+        if cpu_s < _NAMED_S:
+            return []
+        return [f"its network took {cpu_s:.1f} s of the node's processor, which are not counted as its own"]
+
     def meet(self, size: Mapping[str, Any]) -> None:
         """The others of its gang are to reach it, as its size says where they meet. Raises OSError."""
         port = meeting_port_of(size, self._spec.host)
@@ -485,61 +490,3 @@ def surroundings_of(spec: SliceSpec, folder: SliceFolder) -> Surroundings:
         volumes,
         has_network=spec.network is not None,
     )
-
-
-def ported(argv: list[str], port: int) -> list[str]:
-    """A service's command with its port where that is named, `$PORT` or `${PORT}`."""
-    return [word.replace("${PORT}", str(port)).replace("$PORT", str(port)) for word in argv]
-
-
-def _command(spec: SliceSpec) -> list[str]:
-    if spec.is_session:
-        return [sys.executable, "-m", "node_agent.sessions.worker"]
-    return _resolved(spec.argv)
-
-
-def _resolved(argv: list[str]) -> list[str]:
-    program, *rest = argv
-    return [sys.executable if program == "python" else program, *rest]
-
-
-def environment(spec: SliceSpec, home: Path) -> dict[str, str]:
-    """All the work may know of its surroundings; what identifies and limits the slice cannot be overridden.
-
-    A session runs our own program: nothing of the tenant's reaches its environment.
-    """
-    threads = str(spec.threads)
-    thread_counts = {f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}
-    own = {
-        "HOME": str(home),
-        "WEIR_SLICE": spec.slice_uid,
-        "WEIR_COMPUTE_PERCENT": str(spec.compute_percent),
-        "WEIR_MEMORY_MIB": str(spec.memory_mib),
-    }
-    if spec.host_cpu_milli:
-        own["WEIR_HOST_CPU_MILLI"] = str(spec.host_cpu_milli)
-    if spec.host_memory_mib:
-        own["WEIR_HOST_MEMORY_MIB"] = str(spec.host_memory_mib)
-    if spec.has_scratch_disk:
-        own["WEIR_SCRATCH_DISK_MIB"] = str(spec.disk_mib)
-    meeting: dict[str, str] = {}
-    if spec.size is not None:
-        own |= size_environment(spec.size, home)
-        meeting = meeting_environment(spec.size, spec.interface)
-    if not spec.is_session:
-        own |= checkpoint_environment(home) | metrics_environment(home)
-    if spec.has_outputs:
-        own["WEIR_OUTPUTS"] = str(home / OUTPUTS)
-    if spec.image is not None:
-        told = {"PATH": _IMAGE_PATH, "LANG": "C.UTF-8", **thread_counts, **meeting, **spec.image["env"]}
-        return told | spec.env | spec.secrets | own | spec.driver_env
-    defaults = {"PATH": _PATH, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **thread_counts, **meeting}
-    if spec.lib_dir:
-        defaults["PYTHONPATH"] = spec.lib_dir
-    return defaults | ({} if spec.is_session else spec.env | spec.secrets) | own | spec.driver_env
-
-
-def _packaged(env: dict[str, str]) -> dict[str, str]:
-    """The variables by which a program finds the packages that were installed for it, before all others."""
-    first = {"PYTHONPATH": installer.PYTHON, "PATH": installer.PROGRAMS}
-    return {name: f"{path}:{env[name]}" if env.get(name) else path for name, path in first.items()}
