@@ -67,7 +67,7 @@ class Kind(IntEnum):
     """Below 16: control of the connection. 16 to 63: counted frames of the client. From 64: the worker's."""
 
     HELLO = 1
-    """JSON {"protocol", "torch" (version, without "+…"), "nonce" (hex), "purpose" "client"|"state"}."""
+    """JSON {"protocol", "torch" (version, without "+…"), "nonce" (hex), "purpose" "client"|"state"|"peer:…"}."""
     PROOF = 2
     """JSON {"mac" (hex), "resume" (the session's id, or ""), "received" (number of the last reply got)}."""
     GOT = 3
@@ -111,6 +111,18 @@ class Kind(IntEnum):
     VALUE, never with faults: u8, 1 made (or poisoned: no room), 0 not remembered (then upload)."""
     REMEMBER = 24
     """`i64 id`: keep this tensor's bytes as they are now, for CACHED; they may be forgotten any time."""
+    MEET = 25
+    """Request. JSON {"rank", "size"}: begin a process group with other sessions. VALUE: JSON {"group" (its id at this
+    worker), "host" ("" where the client knows better), "port", "fingerprint", "secrets" (one for each rank, each lets
+    its rank in once; "" for the own)}."""
+    JOIN = 26
+    """JSON {"group", "timeout_s", "peers": [null for the own rank, else what MEET said there, as {"group", "host",
+    "port", "fingerprint", "secret"}]}: connect to the lower ranks, wait for the higher ones."""
+    COLLECTIVE = 27
+    """JSON {"group", "op", "in": [id], "out": [id], "timeout_s", …}: an operation with the other sessions of a group,
+    in order with all other frames; `Collectives` below tells the rest."""
+    LEAVE = 28
+    """JSON {"group"}: the other sessions are told, the connections are closed."""
 
     CHALLENGE = 64
     """JSON {"protocol", "torch", "nonce" (hex)}."""
@@ -135,9 +147,16 @@ class Kind(IntEnum):
     TAKEN = 74
     """Migration only: empty, the target has the whole state; once more: it has the client, too."""
 
+    PEER_BEGIN = 80
+    """Between the workers of a group: JSON of what the sender begins, which the receiver compares with its own."""
+    PEER_DATA = 81
+    """Bytes of a tensor, in order."""
+    PEER_END = 82
+    """JSON {"reason"}: the sender takes part no more."""
+
 
 FIRST_COUNTED, LAST_COUNTED = 16, 63
-REQUESTS = frozenset({Kind.READ, Kind.CALL, Kind.STAT, Kind.CACHED})
+REQUESTS = frozenset({Kind.READ, Kind.CALL, Kind.STAT, Kind.CACHED, Kind.MEET})
 
 # Template nodes: how an operator's arguments are written down, as JSON lists.
 #   ["t", k]           the k-th input handle of the record
@@ -154,6 +173,22 @@ REQUESTS = frozenset({Kind.READ, Kind.CALL, Kind.STAT, Kind.CACHED})
 # "kwargs": {name: node}, "n_inputs", "n_ints", "n_floats",
 # "outs": [[shape, stride, dtype] or null for an output that is None]} with outs flattened in order; the record
 # holds one output id for each that is not null. An operator that writes in place or to `out` has outs [].
+
+
+# Collectives: "in" and "out" are handles; what is both is in "out" alone. With N ranks:
+#   all_reduce      out any number of tensors, one after the other; "reduce"
+#   broadcast       out any number, one after the other; "root"
+#   reduce          out one, written at "root"; "reduce", "root"
+#   all_gather      in one; out one of N times its elements, or N
+#   reduce_scatter  out one; in one of N times its elements, or N; "reduce"
+#   gather          in one; out N at "root", else none
+#   scatter         out one; in N at "root", else none
+#   all_to_all      in and out N, or one each, split as "in_splits" and "out_splits" say (elements; [] is evenly)
+#   barrier         neither
+#   send, recv      in or out one; "root" is the other rank, "tag" a number
+REDUCTIONS = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor")
+MAX_RANKS = 256
+MAX_GROUPS = 64
 
 
 class WireError(ValueError):

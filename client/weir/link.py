@@ -19,14 +19,16 @@ class Link(ABC):
     """A session as its client sees it. Safe to use from several threads.
 
     `transport`, `latency_us` (round trip) and `bandwidth_mib_s` describe the connection, None where it has none.
-    `quota_mib`, `compute_percent` and `device` (the worker's, as "cpu" or "cuda:0") are the worker's word and
-    may change while it runs. `on_notice(code, text)` is called when the session is about to end. `on_flush()`,
-    set by whoever buffers operators, is called shortly after `wake()`, from a thread of the link.
+    `host` is where this client found the worker. `quota_mib`, `compute_percent` and `device` (the worker's, as "cpu" or
+    "cuda:0") are the worker's word and may change while it runs. `on_notice(code, text)` is called when the session is
+    about to end. `on_flush()`, set by whoever buffers operators, is called shortly after `wake()`, from a thread of the
+    link.
     """
 
     quota_mib: int = 0
     compute_percent: int = 100
     device: str = "cpu"
+    host: str = ""
     transport: str = ""
     latency_us: float | None = None
     bandwidth_mib_s: float | None = None

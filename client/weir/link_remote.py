@@ -55,6 +55,7 @@ class RemoteLink(Link):
         is_kept: bool = False,
     ) -> None:
         self._endpoint = Endpoint(host, port, fingerprint)
+        self.host = host
         self._token, self._timeout_s, self._is_local, self._resume_s = token, timeout_s, is_local, resume_s
         self._order = threading.Lock()
         self._backlog, self._waiters, self._seen = Backlog(), Waiters(), Seen()
@@ -285,7 +286,7 @@ class RemoteLink(Link):
         transport, welcome = attach(
             endpoint, self._token, claim, timeout_s=timeout_s, is_local=self._is_local
         )
-        self._endpoint = endpoint
+        self._endpoint, self.host = endpoint, endpoint.host
         self._backlog.acknowledge(welcome.processed)
         self._reading = transport
         report: dict[str, Any] = {"latency_us": self.latency_us, "bandwidth_mib_s": self.bandwidth_mib_s}

@@ -15,6 +15,7 @@ from typing import Any
 from node_agent.sessions.connection.listener import Arrival, Listener, Refusal
 from node_agent.sessions.connection.move import Giver, Mover, Taker, Target, moved_payload
 from node_agent.sessions.connection.reply_buffer import KeptReplies
+from node_agent.sessions.connection.waiting_frames import WaitingFrames
 from node_agent.sessions.execution.core import Session
 from node_agent.sessions.execution.reply import Reply
 from node_agent.sessions.execution.state import Course
@@ -30,6 +31,9 @@ _ACK_BYTES = 8 << 20
 _FIRST_S, _IMPORT_S = 600.0, 120.0
 _TICK_S = 0.05
 _ACK_AFTER_S = 0.004
+# Said to the other ranks of its groups.
+_ENDS = {"closed": "its client has finished", "detached": "its client is gone"}
+_GROUPED = "the session takes part in a process group: it can move when its program has left the group"
 
 
 class Service:
@@ -49,6 +53,7 @@ class Service:
         self._token, self._ticket = token, ticket
         self._course = Course("" if ticket else secrets.token_hex(16), 0, [])
         self._kept = KeptReplies()
+        self._waiting = WaitingFrames()
         self._frozen_s: float | None = None
         self._gone_to: Target | None = None
         self._move_target: Target | None = None
@@ -74,13 +79,18 @@ class Service:
             if not self._ticket:
                 raise Refusal("ended", "no state is waited for here")
             return self._ticket
-        return self._token
+        if purpose == "client":
+            return self._token
+        secret = self.session.groups.secret_for(purpose)
+        if secret is None:
+            raise Refusal("unknown_group", "nobody is waited for here, or not any more")
+        return secret
 
     def check(self, claim: Claim) -> None:
         """One client, from its first to its last word."""
         if self.end or self._has_left:
             raise Refusal("ended", "the session has ended here")
-        if claim.purpose == "state":
+        if claim.purpose != "client":
             return
         if not self._course.session:
             raise Refusal("waiting", "the session's state has not arrived yet")
@@ -92,6 +102,22 @@ class Service:
             # The client has given that connection up; cutting it ends the wait for its next frame.
             self._wire.close()
 
+    def let_in(self, arrival: Arrival) -> bool:
+        """Another worker of a process group: its way in does not lead through the loop."""
+        claim = arrival.claim
+        if claim is None or claim.purpose in ("client", "state"):
+            return False
+        welcome = {
+            "mac": arrival.signature,
+            "session": "",
+            "processed": 0,
+            "quota_mib": 0,
+            "compute_percent": 0,
+        }
+        arrival.transport.send((Kind.WELCOME, [wire.dump_json({**welcome, "device": "", "local": None})]))
+        self.session.groups.let_in(claim.purpose, arrival.transport)
+        return True
+
     # --- for other threads
 
     @property
@@ -102,9 +128,9 @@ class Service:
     @property
     def idle_s(self) -> float:
         """Seconds since the last use of the device, or since the client came; 0 before, and while it computes."""
-        if self._came_at is None or self.session.is_running:
+        if self._came_at is None or self.session.is_running or self.session.groups.is_running:
             return 0.0
-        return time.monotonic() - max(self.session.used_at, self._came_at)
+        return time.monotonic() - max(self.session.used_at, self.session.groups.used_at, self._came_at)
 
     @property
     def _away_s(self) -> float:
@@ -134,6 +160,7 @@ class Service:
     def run(self, listener: Listener) -> None:
         """Serve until the client has finished, or stayed away too long, or `stop`."""
         self._listener = listener
+        self.session.groups.reach = listener.reach
         while not (self.end or self._stop.is_set()):
             try:
                 self._arrivals_take()
@@ -141,6 +168,7 @@ class Service:
                 self._serve_some()
             except (OSError, WireError) as error:
                 self._drop(error)
+        self.session.groups.close(_ENDS.get(self.end, "its session has ended"))
 
     def _serve_some(self) -> None:
         """Frames until something else wants attention. Raises OSError when the connection drops."""
@@ -157,14 +185,32 @@ class Service:
             and self._mover is None
             and not self.end
         ):
-            owes = self._course.processed > self._acked
-            frame = transport.receive(_ACK_AFTER_S if owes else _TICK_S)
-            if frame is not None:
-                self._take(transport, frame)
-            elif owes:
-                self._acknowledge(transport)
+            if self.session.groups.is_running:
+                self._hear_beside(transport)
+            else:
+                self._take_next(transport)
             if self._stop.is_set():
                 return
+
+    def _take_next(self, transport: Transport) -> None:
+        owes = self._course.processed > self._acked
+        frame = self._waiting.next() or transport.receive(_ACK_AFTER_S if owes else _TICK_S)
+        if frame is not None:
+            self._take(transport, frame)
+        elif owes:
+            self._acknowledge(transport)
+
+    def _hear_beside(self, transport: Transport) -> None:
+        """While the session waits for other ranks: whether its client is still there, and what it wants next."""
+        self.session.groups.wait(_TICK_S)
+        while self._waiting.has_room:
+            frame = transport.receive(0)
+            if frame is None:
+                return
+            if wire.is_counted(frame.kind) or frame.kind == Kind.BYE:
+                self._waiting.keep(frame)
+            else:
+                self._control(transport, *frame)
 
     def _take(self, transport: Transport, frame: Frame) -> None:
         kind, payload = frame
@@ -209,6 +255,7 @@ class Service:
         transport, self._wire, self.attached = self._wire, None, False
         if transport is not None:
             transport.close()
+        self.session.groups.close("its client has finished")
         self.session = self._empty()
         self._course, self._kept = Course(secrets.token_hex(16), 0, []), KeptReplies()
         self._is_fresh, self._came_at, self._left_at = True, None, time.monotonic()
@@ -218,6 +265,7 @@ class Service:
         """A session of the same device and share with nothing in it."""
         made = Session(self.session.device, self.session.quota_mib, clock=self.session.clock)
         made.share_set(quota_mib=self.session.quota_mib, compute_percent=self.session.compute_percent)
+        made.groups.reach = self.session.groups.reach
         return made
 
     def _report(self, report: dict[str, Any]) -> None:
@@ -259,6 +307,7 @@ class Service:
 
     def _attach(self, arrival: Arrival) -> None:
         old, self._wire = self._wire, arrival.transport
+        self._waiting.clear()
         if old is not None:
             old.close()
         self._parting = None
@@ -295,6 +344,7 @@ class Service:
     def _drop(self, error: Exception) -> None:
         if isinstance(error, WireError):
             self.session.table.blame(Fault(error.code, "", str(error)))
+        self._waiting.clear()
         if self._wire is not None:
             self._wire.close()
             self._wire = None
@@ -309,6 +359,9 @@ class Service:
             return
         self._move_target = target
         if target is not None and not self._ticket and self._frozen_s is None:
+            if self.session.groups.is_any:
+                self._move_failed(_GROUPED)
+                return
             self.move, self.move_reason = "sending", ""
             threading.Thread(target=self._prepare, args=(Mover(target),), daemon=True).start()
 
@@ -329,9 +382,9 @@ class Service:
         mover, self._mover = self._mover, None
         if mover is None:
             return
-        if mover.target != self._move_target:
+        if mover.target != self._move_target or self.session.groups.is_any:
             mover.close()
-            self._move_failed("the move was called off")
+            self._move_failed(_GROUPED if self.session.groups.is_any else "the move was called off")
             return
         began = time.monotonic()
         self._kept.freeze()

@@ -72,6 +72,21 @@ def gone_through(guide: str, folder: Path, portal: str, **more: str) -> str:
     return told
 
 
+@pytest.mark.req("POOL-12.4", "POOL-7.1b")
+def test_the_example_of_several_devices_trains_from_node_to_node(stack: Stack, tmp_path: Path):
+    pytest.importorskip("torch", reason="the remote accelerator is for PyTorch, which is not installed here")
+    portal = f"127.0.0.1:{stack.options.port}"
+    login = {"WEIR_PASSWORD": password_of(stack), "WEIR_CONFIG": str(tmp_path / "config.json")}
+    subprocess.run(
+        [sys.executable, "-m", "weir", "login", f"http://{portal}", "-u", "alice"],
+        env={**os.environ, **login}, check=True, capture_output=True,
+    )  # fmt: skip
+    told = gone_through("remote-accelerator.md", tmp_path, portal, **login)
+    losses = re.findall(r"rank (\d) of 2 on weir:\1: loss (\d+\.\d+)", told)
+    assert [rank for rank, _loss in sorted(losses)] == ["0", "1"], told
+    assert len({loss for _rank, loss in losses}) == 1
+
+
 @pytest.mark.parametrize(
     ("guide", "says"),
     [

@@ -144,7 +144,7 @@ def _script_run(lease: Lease, command: list[str], path: Path) -> int:
     ended = threading.Event()
     watch = threading.Thread(target=_watch, args=(lease, path, ended), name="weir-watch", daemon=True)
     with _forwarding() as children:
-        process = subprocess.Popen(command, env=_environment(path))
+        process = subprocess.Popen(command, env=_environment(path, len(lease.shares)))
         children.append(process)
         watch.start()
         code = process.wait()
@@ -158,15 +158,17 @@ def _program(name: str) -> str | None:
     return shutil.which(name) or (sys.executable if name in ("python", "python3") else None)
 
 
-def _environment(path: Path) -> Mapping[str, str]:
+def _environment(path: Path, shares: int = 1) -> Mapping[str, str]:
     boot = str(Path(weir.__file__).parent / "boot")
     paths = [boot, os.environ.get("PYTHONPATH", "")]
+    # Of several, that of the rank: torchrun starts a process for each.
+    device = "weir:0" if shares == 1 else "weir"
     return {
         **os.environ,
         "WEIR_SESSION_FILE": str(path),
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         # What accelerate, and Trainer by it, looks at before the devices that it knows.
-        "ACCELERATE_TORCH_DEVICE": os.environ.get("ACCELERATE_TORCH_DEVICE", "weir:0"),
+        "ACCELERATE_TORCH_DEVICE": os.environ.get("ACCELERATE_TORCH_DEVICE", device),
     }
 
 

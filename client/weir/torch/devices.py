@@ -104,8 +104,15 @@ def count() -> int:
 
 
 def current_index() -> int:
-    """The device that "weir" without a number means in this thread."""
-    return getattr(_current, "index", 0)
+    """The device that "weir" without a number means in this thread: unless one was chosen, that of this rank where
+    torchrun started several, else the first."""
+    found = getattr(_current, "index", None)
+    return _rank_index() if found is None else found
+
+
+def _rank_index() -> int:
+    rank = os.environ.get("LOCAL_RANK", "")
+    return int(rank) if rank.isdecimal() and int(rank) < len(session_file.shares()) else 0
 
 
 def set_current(place: Place) -> None:

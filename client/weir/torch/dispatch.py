@@ -159,9 +159,10 @@ def _called(device: Device, operator: Operator, args: tuple, kwargs: dict[str, A
 
 
 def _foreign(operator: Operator, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """An operator of another library runs here where it is written in terms of PyTorch's own."""
+    """An operator of another library runs here where it is written in terms of PyTorch's own, for all devices or for
+    those that PyTorch has no name for (as fully_shard's)."""
     name = operator.func.name()
-    for key in ("CompositeExplicitAutograd", "CompositeImplicitAutograd"):
+    for key in ("PrivateUse1", "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
         if torch._C._dispatch_has_kernel_for_dispatch_key(name, key):
             return operator.func._op_dk(getattr(torch._C.DispatchKey, key), *args, **kwargs)
     raise NotImplementedError(

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils import _foreach_utils, backend_registration
 
-from weir.torch import autograd, devices, dispatch, interfaces, interrupts, kernels, rng, tensor
+from weir.torch import autograd, collectives, devices, dispatch, interfaces, interrupts, kernels, rng, tensor
 from weir.torch.interfaces import compiling, serialization
 from weir.torch.interfaces.backend import backend_module, is_available
 from weir.torch.kernels import special
@@ -60,6 +60,7 @@ def register() -> None:
     autograd.register()
     serialization.register()
     _register_kernels()
+    collectives.register()
     _register_types()
     compiling.pass_over(tensor.RemoteTensor.__torch_dispatch__, _fallback)
 

@@ -56,6 +56,7 @@ def link_to(share: dict[str, Any]) -> Link:
         if refusal.code == "busy":
             raise NotAttached(
                 "another process has this session: programs use it one after another. Let that one end, or run each"
-                " under a `weir run` of its own"
+                " under a `weir run` of its own; processes of torchrun take one each of `weir run --gpus`, the device"
+                " weir:LOCAL_RANK"
             ) from None
         raise

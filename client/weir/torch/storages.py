@@ -42,8 +42,9 @@ class RemoteStorage:
         return False
 
     def resize_(self, size: int) -> Any:
-        """Raises RuntimeError unless it is as large as that already."""
-        if size != self.nbytes():
+        """Nothing. Emptied memory is kept: fully_shard empties what it will fill again. Raises RuntimeError for any
+        other size than it has."""
+        if size not in (0, self.nbytes()):
             raise RuntimeError("memory of the device weir cannot be resized: make a new tensor")
         return self
 

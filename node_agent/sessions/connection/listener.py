@@ -54,6 +54,10 @@ class Rules(Protocol):
         """Asked after the proof was right. Raises Refusal."""
         ...
 
+    def let_in(self, arrival: Arrival) -> bool:
+        """Take in at once, in the listener's thread, who is no client: another worker of a process group, say."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -105,6 +109,7 @@ class Listener:
     def __init__(self, host: str, rules: Rules, tls: tuple[ssl.SSLContext, str]) -> None:
         self._context, self.fingerprint = tls
         self._rules = rules
+        self.host = host
         self._listener = socket.create_server((host, 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
@@ -113,6 +118,12 @@ class Listener:
         self._local: LocalListener | None = None
         with contextlib.suppress(OSError):
             self._local = LocalListener()
+
+    @property
+    def reach(self) -> tuple[str, int, str]:
+        """Where other workers find this one; no host where it listens on all addresses: who came knows one."""
+        is_any = self.host in ("", "0.0.0.0", "::")  # noqa: S104
+        return "" if is_any else self.host, self.port, self.fingerprint
 
     def open(self) -> None:
         """Begin to let clients in."""
@@ -162,7 +173,8 @@ class Listener:
             transport = TcpTransport(sock)
             arrival = self._prove(transport)
             self._strangers.leave(sock)
-            self.arrivals.put(arrival)
+            if not self._rules.let_in(arrival):
+                self.arrivals.put(arrival)
         except Refusal as refusal:
             self._refuse(transport, address, refusal)
         except WireError as error:

@@ -15,6 +15,7 @@ import torch
 from node_agent.sessions.available import public_version
 from node_agent.sessions.execution import results, tensors
 from node_agent.sessions.execution.cache import UploadCache
+from node_agent.sessions.execution.collectives.groups import Groups
 from node_agent.sessions.execution.faults import fault_of
 from node_agent.sessions.execution.handle_table import Poisoned, Table
 from node_agent.sessions.execution.memory import MemoryQuota, OutOfMemory
@@ -47,6 +48,7 @@ class Session:
         self.is_running = False
         self.uploads: dict[int, int] = {}
         self.cache = UploadCache()
+        self.groups = Groups(self.table)
         self._handlers: dict[int, Callable[[memoryview], Reply | None]] = {
             Kind.TEMPLATE: self._template,
             Kind.BATCH: self._batch,
@@ -57,6 +59,7 @@ class Session:
             Kind.STAT: self._stat,
             Kind.CACHED: self._cached,
             Kind.REMEMBER: self._remember,
+            **self.groups.handlers,
         }
 
     @property
@@ -70,7 +73,8 @@ class Session:
         self.clock.share_set(compute_percent)
 
     def handle(self, kind: int, payload: memoryview) -> Reply | None:
-        """Run one counted frame; None where it asks for no reply."""
+        """Run one counted frame after all before it; None where it asks for no reply."""
+        self.groups.settle()
         handler = self._handlers.get(kind)
         reply = None
         # A STAT is bookkeeping, everything else is use of the device (POOL-12.11).

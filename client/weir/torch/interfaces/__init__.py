@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from weir.torch.interfaces import accelerator, collectives, generators, modules, parallel, pinning, streams
+from weir.torch.interfaces import accelerator, generators, modules, parallel, pinning, streams
 
 
 def register(aten: torch.library.Library) -> None:
@@ -14,5 +14,4 @@ def register(aten: torch.library.Library) -> None:
     streams.register()
     accelerator.register()
     modules.register()
-    collectives.register()
     parallel.register()

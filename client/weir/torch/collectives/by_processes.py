@@ -1,5 +1,5 @@
-"""torch.distributed over tensors of the device: they travel by way of this process's memory and the group's own
-transport for the CPU (gloo), and the results go back to the device."""
+"""Groups of gloo over tensors of the device: they travel by way of this process's memory and the group's own transport
+for the CPU, and the results go back to the device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 from torch.utils._pytree import tree_map
 
 from weir.torch import transfer
-from weir.torch.operators import operator_of
 from weir.torch.tensor import RemoteTensor
 
 
@@ -41,17 +40,7 @@ def _works(result: Any) -> list[Any]:
 
 
 def register() -> None:
-    """Let a group that is made for no device in particular serve this one as well."""
-    if not torch.distributed.is_available():
-        return
-    for name in torch._C._dispatch_get_all_op_names():
-        if name.startswith("c10d::"):
-            packet = getattr(torch.ops.c10d, name.removeprefix("c10d::").partition(".")[0])
-            for overload in packet.overloads():
-                operator_of(getattr(packet, overload)).special = run
-    from torch.distributed import Backend
-
-    Backend.default_device_backend_map.setdefault("weir", "gloo")
-    gloo = Backend.backend_capability["gloo"]
+    """Let groups of gloo take tensors of the device."""
+    gloo = torch.distributed.Backend.backend_capability["gloo"]
     if "weir" not in gloo:
         gloo.append("weir")
