@@ -264,3 +264,67 @@ def test_processes_train_together_as_on_the_cpu(tmp_path):
     assert there[0] == there[1]
     assert there == here
     assert there[0].startswith("([3.0, 3.0], [[0.0, 0.0], [1.0, 1.0]], ")
+
+
+@pytest.mark.parametrize("place", ["cpu", "weir:0"])
+def test_a_move_to_where_a_module_is_leaves_its_graph_whole(weir0, place):
+    module = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)).to(place)
+    loss = module(torch.ones(2, 3, device=place)).square().sum()
+    module.to(place).float()
+    loss.backward()
+    assert module[1].weight.grad.device == torch.device(place)
+
+
+def test_a_module_leaves_while_a_graph_still_holds_what_it_was(weir0):
+    module = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)).to(weir0)
+    x = torch.ones(2, 3, device=weir0)
+    result = module(x)
+    module.cpu()
+    assert {p.device.type for p in module.parameters()} == {"cpu"}
+    assert torch.allclose(module(torch.ones(2, 3)), result.cpu(), atol=1e-6)
+    with pytest.raises(RuntimeError, match="moved between forward and backward"):
+        result.square().sum().backward()
+
+
+def test_a_parameter_s_class_makes_parameters(weir0):
+    parameter = nn.Linear(3, 4).to(weir0).weight
+    made = type(parameter)(torch.ones(2), requires_grad=False)
+    assert isinstance(made, nn.Parameter)
+    assert not made.requires_grad
+
+
+def test_inference_mode_shows_parts_of_what_was_made_before_it(weir0):
+    torch.manual_seed(0)
+    module, x = nn.Linear(3, 4), torch.randn(2, 3)
+    there = copy.deepcopy(module).to(weir0)
+    with torch.inference_mode():
+        found = there(x.to(weir0)) + there.weight[:2, 0] @ there.weight.detach()[:2, :2].t().sum(1)
+        parts = there.weight.chunk(2)
+        copied = copy.deepcopy(there.bias)
+        drawn = F.scaled_dot_product_attention(*[x.to(weir0).view(1, 1, 2, 3)] * 3).cpu()
+        assert (found.cpu().device.type, found.to(torch.float64).dtype) == ("cpu", torch.float64)
+    assert torch.allclose(drawn, F.scaled_dot_product_attention(*[x.view(1, 1, 2, 3)] * 3), atol=1e-6)
+    assert torch.allclose(
+        found.cpu(), module(x) + module.weight[:2, 0] @ module.weight[:2, :2].t().sum(1), atol=1e-6
+    )
+    assert not parts[0].is_inference()
+    assert copied.cpu().equal(module.bias)
+    there(x.to(weir0)).sum().backward()
+    assert there.weight.grad.device == weir0
+
+
+@pytest.mark.parametrize("kind", [nn.BatchNorm1d, nn.LayerNorm, nn.Linear])
+@pytest.mark.parametrize("learned", ["weight", "bias"])
+def test_layers_learn_though_nobody_asks_for_their_input_s_gradient(weir0, kind, learned):
+    torch.manual_seed(0)
+    x = torch.randn(5, 4)
+
+    def run(device):
+        module = (kind(4, 4) if kind is nn.Linear else kind(4)).to(device)
+        for name, parameter in module.named_parameters():
+            nn.init.constant_(parameter, 0.5)
+            parameter.requires_grad_(name == learned)
+        module(x.to(device)).square().sum().backward()
+        return getattr(module, learned).grad.cpu()
+
+    assert torch.allclose(run(weir0), run("cpu"), atol=1e-5)

@@ -13,7 +13,7 @@ from weir.torch.interfaces import generators
 from weir.torch.metas import meta_of
 from weir.torch.operators import KNOWN, Operator, operator_of
 from weir.torch.templates import DTYPES, Template, describe, is_slot, learn_template, make_template, nested
-from weir.torch.tensor import RemoteTensor, wrap
+from weir.torch.tensor import RemoteTensor, wrap, wrap_view
 
 # Operators that take indices on the CPU together with tensors of a device, as PyTorch's own devices do.
 TAKES_LOCAL_INDICES = frozenset(
@@ -139,6 +139,9 @@ def _played(
 ) -> Any:
     made = device.record(template, scan)
     shape = template.shape
+    if template.is_view:
+        views = [None if handle is None else wrap_view(handle, args[0]) for handle in made]
+        return views[0] if shape == "tensor" else nested(shape, iter(views))
     if shape == "tensor":
         return None if made[0] is None else wrap(made[0])
     if shape == "written":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 Special = Callable[[Any, tuple, dict[str, Any]], Any]
 # These read the value of a scalar to size their result: it is part of the template, not a slot.
 SIZED_BY_SCALARS = frozenset({"arange", "linspace", "logspace", "range", "histc", "bincount", "full_like"})
@@ -17,6 +19,8 @@ LAID_OUT_BY_DEVICE = frozenset(
         "_native_batch_norm_legit",
         "_native_batch_norm_legit_no_training",
         "_batch_norm_with_update",
+        # Of a gradient that nobody asks for (its output_mask) PyTorch's inference says a tensor, and a CPU makes none.
+        "native_batch_norm_backward",
         "_embedding_bag",
         "_embedding_bag_forward_only",
         # PyTorch's inference knows it for bfloat16 alone.
@@ -64,7 +68,7 @@ class Operator:
         schema = func._schema
         base = schema.name.split("::")[1]
         self.func = func
-        self.special: Special | None = None
+        self.special: Special | None = _composed(func)
         self.name = f"{schema.name}.{schema.overload_name or 'default'}"
         places = [_written_argument(schema, result) for result in schema.returns]
         self.written = [place for place in places if place is not None]
@@ -82,6 +86,22 @@ class Operator:
         self.slots = _places(schema, lambda kind: varying and kind in SCALAR_TYPES)
         self.lists = _places(schema, lambda kind: kind.startswith(("List[Tensor", "List[Optional[Tensor")))
         self.slot_lists = _places(schema, lambda kind: kind == "List[number]")
+
+
+def _composed(func: Any) -> Special | None:
+    """How an operator that is made of others runs: they do, as wherever gradients are recorded. Under inference mode
+    PyTorch hands it over whole, `x.cpu()` too."""
+    name, has_kernel = func.name(), torch._C._dispatch_has_kernel_for_dispatch_key
+    if not has_kernel(name, "CompositeImplicitAutograd"):
+        return None
+    key = torch._C.DispatchKey.PrivateUse1
+    if not has_kernel(name, "PrivateUse1"):
+        key = torch._C.DispatchKey.CompositeImplicitAutograd
+
+    def run(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return func._op_dk(key, *args, **kwargs)
+
+    return run
 
 
 def _places(schema: Any, fits: Any) -> frozenset[int | str]:

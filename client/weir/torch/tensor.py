@@ -27,6 +27,12 @@ class RemoteTensor(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """What libraries make by `type(parameter)(data, requires_grad=…)`: that is Parameter for tensors of the CPU."""
+        if "requires_grad" in kwargs:
+            return torch.nn.Parameter(*args, **kwargs)
+        return super().__new__(cls, *args, **kwargs)
+
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
@@ -98,6 +104,14 @@ def wrap(handle: Handle) -> RemoteTensor:
     made = _make(RemoteTensor, m.size, m.stride, m.offset, None, m.dtype, torch.strided, m.device)
     made._remote = handle
     return made
+
+
+def wrap_view(handle: Handle, shown: Any) -> RemoteTensor:
+    """A new tensor that shows this handle, a view of `shown`: an ordinary one of such, under inference mode too."""
+    if torch.is_inference_mode_enabled() and not shown.is_inference():
+        with torch.inference_mode(False):
+            return wrap(handle)
+    return wrap(handle)
 
 
 def run_with(runner: Runner) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copyreg
+import functools
+import threading
 from typing import Any
 
 import torch
@@ -10,13 +12,23 @@ import torch
 from weir.torch.tensor import RemoteTensor
 
 _plain_swap: Any = torch.utils.swap_tensors
+_plain_apply: Any = torch.nn.Module._apply
 _data: Any = torch.Tensor.data
+_converting = threading.local()
 
 
 def _swap(t1: Any, t2: Any) -> None:
     """torch.utils.swap_tensors, which refuses where there are weak references. Those of Python follow the object,
     so they show what it has become; where both are tensors of the CPU, PyTorch's own is asked."""
-    if not (isinstance(t1, RemoteTensor) or isinstance(t2, RemoteTensor)):
+    is_one_kind = isinstance(t1, RemoteTensor) == isinstance(t2, RemoteTensor)
+    if (
+        is_one_kind
+        and getattr(_converting, "is_now", False)
+        and torch._has_compatible_shallow_copy_type(t1, t2)
+    ):
+        _data_set(t1, t2)
+        return
+    if is_one_kind and not isinstance(t1, RemoteTensor):
         _plain_swap(t1, t2)
         return
     if copyreg._slotnames(type(t1)) != copyreg._slotnames(type(t2)):  # type: ignore[attr-defined]
@@ -28,18 +40,25 @@ def _swap(t1: Any, t2: Any) -> None:
     torch._C._swap_tensor_impl(t1, t2)
 
 
+@functools.wraps(_plain_apply)
+def _apply(self: Any, fn: Any, *args: Any, **kwargs: Any) -> Any:
+    """Module.to, half, cpu and their like. A parameter that stays where it is gets its new elements as without this
+    device: the graph of a forward pass goes on, and a move to where the module is already is none."""
+    before = getattr(_converting, "is_now", False)
+    _converting.is_now = True
+    try:
+        return _plain_apply(self, fn, *args, **kwargs)
+    finally:
+        _converting.is_now = before
+
+
 def _leave_graph(tensor: Any) -> None:
-    """A graph that has used a leaf can no more run backward once it moves. Raises RuntimeError where more uses it."""
-    if tensor._use_count() == 1:
-        return
-    if tensor._use_count() == 2 and tensor.is_leaf and tensor.requires_grad:
-        node = torch.autograd.graph.get_gradient_edge(tensor).node
-        if tensor._use_count() == 2:
-            node.register_prehook(_moved)
-            return
-    raise RuntimeError(
-        "a tensor that something else still uses cannot move: drop views of it and graphs first"
-    )
+    """A graph that has used a leaf can no more run backward once it moves: it holds what the leaf was. Raises
+    RuntimeError for a tensor that was computed."""
+    if not tensor.is_leaf:
+        raise RuntimeError("a tensor that was computed cannot move: detach it first")
+    if tensor.requires_grad and tensor._use_count() > 1:
+        torch.autograd.graph.get_gradient_edge(tensor).node.register_prehook(_moved)
 
 
 def _moved(gradients: Any) -> Any:
@@ -68,6 +87,7 @@ def _data_set(tensor: Any, value: torch.Tensor) -> None:
 
 def register() -> None:
     torch.utils.swap_tensors = _swap
+    torch.nn.Module._apply = _apply  # type: ignore[method-assign]
     torch.__future__.set_swap_module_params_on_conversion(True)
     for kind in (torch.nn.Parameter, RemoteTensor):
         kind.data = property(_data.__get__, _data_set)  # type: ignore[assignment,method-assign]

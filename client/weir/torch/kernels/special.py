@@ -11,7 +11,7 @@ from weir.torch import devices, transfer
 from weir.torch.device import handle_of
 from weir.torch.dispatch import forward
 from weir.torch.operators import Special, operator_of
-from weir.torch.tensor import RemoteTensor, wrap
+from weir.torch.tensor import RemoteTensor, wrap_view
 
 aten = torch.ops.aten
 # Said by the caller of _to_copy, of no meaning to the worker.
@@ -34,7 +34,7 @@ def special(*names: str) -> Callable[[Special], Special]:
 @special("detach", "alias", "lift_fresh", "lift")
 def same_storage(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Another tensor on the same handle: the worker need not know."""
-    return wrap(args[0]._remote)
+    return wrap_view(args[0]._remote, args[0])
 
 
 @special("_local_scalar_dense")
