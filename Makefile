@@ -22,7 +22,7 @@ WORKERS ?= 2
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 
-.PHONY: help run serve stop reset test unit lint format bench cards assets openapi requirements ratchets lock env env-dev python
+.PHONY: help run serve stop reset test unit lint format bench cards assets openapi requirements ratchets lock libraries env env-dev python
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -70,6 +70,11 @@ bench: env-dev ## Run the benchmarks against their limits
 cards: env-dev ## Run the tests of an NVIDIA card; CARD_PYTHON names a Python with PyTorch for it
 	@exec $(or $(CARD_PYTHON),$(PY)) -m pytest -c tests/cards/pytest.ini tests/cards -q -s $(ARGS)
 
+libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and Lightning on the device beside the CPU
+	@$(PY) -m pip install --quiet --no-input --no-deps --require-hashes -r requirements/libraries.txt
+	@exec env OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR):$(CURDIR)/client $(PY) -m tests.libraries \
+		$(or $(ARGS),transformers timm peft accelerate lightning trainer)
+
 assets: env ## Build the front-end assets where they are old
 	@$(PY) -m portal.devstack.assets
 
@@ -86,6 +91,7 @@ ratchets: env-dev ## Take what is mended out of the ratchets of gates/
 
 lock: env-dev ## Lock the newest allowed versions of all packages, with hashes
 	@for name in base assets dev; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
+	@$(COMPILE) --excludes requirements/excluded.in requirements/libraries.in -o requirements/libraries.txt
 	@! grep -nE '://|--(index|extra-index|find-links)' requirements/*.txt
 
 env: python

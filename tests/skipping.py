@@ -14,6 +14,7 @@ ALLOWED = {
     "a small disk cannot be mounted here": "a container's root may mount only where its host lets it",
     "code-server is not installed": "its package fetches more programs from elsewhere when it is installed",
     "no GPU": "build servers have none",
+    "the libraries' programs": "they weigh some 300 MiB beside PyTorch, and have a command of their own",
     "the reference models are not beside this checkout": "they are other people's, and no package carries them",
 }
 _REQUIREMENTS = re.compile(r"\b[A-Z]{2,}(?:-[A-Z0-9]+)*-[A-Z]?\d+(?:\.\d+)?\b")

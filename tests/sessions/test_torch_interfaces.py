@@ -1,6 +1,8 @@
 """What PyTorch's other parts and its libraries expect of any accelerator, beside operators."""
 
 import copy
+import importlib
+import importlib.util
 import io
 import pickle
 import subprocess
@@ -328,3 +330,29 @@ def test_layers_learn_though_nobody_asks_for_their_input_s_gradient(weir0, kind,
         return getattr(module, learned).grad.cpu()
 
     assert torch.allclose(run(weir0), run("cpu"), atol=1e-5)
+
+
+def test_another_library_is_changed_when_it_is_imported_and_not_before(tmp_path, monkeypatch):
+    from weir.torch.interfaces import imports
+
+    (tmp_path / "imported_later.py").write_text("kept = 1")
+    (tmp_path / "broken_once.py").write_text("import pathlib\nassert pathlib.Path(__file__ + '.on').exists()")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(imports, "_changes", dict(imports._changes))
+    seen = []
+    for name in ("imported_later", "broken_once", "not_there_at_all"):
+        imports.when_imported(name, lambda module: seen.append(module.__name__))
+    assert not seen
+    import imported_later
+
+    assert (seen, imported_later.kept) == (["imported_later"], 1)
+    with pytest.raises(AssertionError):
+        importlib.import_module("broken_once")
+    (tmp_path / "broken_once.py.on").touch()
+    importlib.import_module("broken_once")
+    assert seen == ["imported_later", "broken_once"]
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("not_there_at_all")
+    imports.when_imported("imported_later", lambda module: seen.append("at once"))
+    assert seen[-1] == "at once"
+    assert importlib.util.find_spec("imported_later").loader is not None

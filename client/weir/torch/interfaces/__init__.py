@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import torch
 
-from weir.torch.interfaces import accelerator, generators, modules, parallel, pinning, streams
+from weir.torch.interfaces import (
+    accelerator,
+    generators,
+    lightning_trainers,
+    modules,
+    parallel,
+    pinning,
+    safetensors_files,
+    streams,
+)
 
 
 def register(aten: torch.library.Library) -> None:
@@ -15,3 +24,5 @@ def register(aten: torch.library.Library) -> None:
     accelerator.register()
     modules.register()
     parallel.register()
+    safetensors_files.register()
+    lightning_trainers.register()
