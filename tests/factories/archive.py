@@ -3,12 +3,20 @@
 import hashlib
 import io
 import json
+import os
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tarfile
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 
 def layer(files: dict[str, bytes | tarfile.TarInfo], *, mode: int = 0o755) -> bytes:
@@ -136,6 +144,47 @@ def program_layer(name: str) -> bytes:
         {f"usr/bin/{name}": Path(found).read_bytes()}
         | {library.removeprefix("/"): Path(library).read_bytes() for library in libraries}
     )
+
+
+def python_layer(*distributions: str) -> tuple[str, bytes]:
+    """This interpreter with its standard library and these distributions with all that they need, at the places that
+    they have here: where it lies in the image, and its layer."""
+    program = Path(os.path.realpath(sys.executable))
+    base, library = Path(sys.base_prefix), Path(sysconfig.get_path("stdlib"))
+    left_out = {"site-packages", "test", "idlelib", "tkinter", "ensurepip", "__pycache__", "lib2to3"}
+    files = {program: program}
+    for folder, names, found in os.walk(library):
+        names[:] = [name for name in names if name not in left_out]
+        files |= {
+            Path(folder, name): Path(folder, name) for name in found if not name.endswith((".a", ".pyc"))
+        }
+    for distribution in _needed(distributions):
+        for file in distribution.files or ():
+            place = Path(os.path.normpath(str(distribution.locate_file(file))))
+            if place.is_file() and place.is_relative_to(sys.prefix) and place.suffix != ".pyc":
+                files[base / place.relative_to(sys.prefix)] = place
+    linked = [str(path) for path in files.values() if path.suffix == ".so" or path == program]
+    told = subprocess.run(["ldd", *linked], capture_output=True, text=True, check=False).stdout
+    libraries = {Path(word) for word in told.split() if word.startswith("/") and not word.endswith(":")}
+    # A package's own libraries are there already, at their places.
+    files |= {path: path for path in libraries if path.is_file() and not path.is_relative_to(sys.prefix)}
+    packed = {str(place).lstrip("/"): source.read_bytes() for place, source in sorted(files.items())}
+    return str(program), layer(packed)
+
+
+def _needed(names: Iterable[str]) -> list[metadata.Distribution]:
+    """Distributions of this interpreter, and those that they need, as far as they are installed."""
+    waiting, found = list(names), dict[str, metadata.Distribution]()
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        with suppress(metadata.PackageNotFoundError):
+            if name not in found:
+                found[name] = metadata.distribution(name)
+                asked = map(Requirement, found[name].requires or ())
+                waiting += [
+                    one.name for one in asked if one.marker is None or one.marker.evaluate({"extra": ""})
+                ]
+    return list(found.values())
 
 
 def _digest(content: bytes) -> str:
