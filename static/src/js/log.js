@@ -1,5 +1,14 @@
 // What work prints: its colours (ANSI escapes), lines that hold a word, and whether the end is followed.
-const ESCAPES = /\x1b\[([0-9;]*)([A-Za-z])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]/g;
+// Written with the characters themselves, since a pattern may not hold control characters.
+const [BELL, ESC] = [String.fromCharCode(7), String.fromCharCode(27)];
+const ESCAPES = new RegExp(
+  [
+    `${ESC}\\[([0-9;]*)([A-Za-z])`,
+    `${ESC}\\][^${BELL}${ESC}]*(?:${BELL}|${ESC}\\\\)`,
+    `${ESC}[@-Z\\\\-_]`,
+  ].join("|"),
+  "g",
+);
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 const MOST_LINES = 2000;
 
