@@ -15,39 +15,31 @@ def _role(
     return BuiltinRole(code, name_en, name_zh, frozenset(permissions), is_read_only, data)
 
 
-# What every operator meets, what is looked at where the pool is run (O&M), and where it is sold (operation). Each
-# built-in role sees the menus of its own work (PLAT-GEN-9); roles of people's own making combine them otherwise.
-_EVERY_OPERATOR = ("tenancy.view", "resources.view", "cases.view", "orders.view")
-_POOL = ("fleet.view", "scheduling.view", "alarms.view")
-_SALE = ("catalog.view", "billing.view", "orgs.view")
-_EVERYTHING_TO_SEE = (
-    *_EVERY_OPERATOR,
-    *_POOL,
-    *_SALE,
+_OPERATOR_READS = (
+    "tenancy.view",
     "identity.view",
-    "images.view",
+    "catalog.view",
+    "billing.view",
+    "fleet.view",
+    "scheduling.view",
+    "resources.view",
+    "alarms.view",
     "logs.view",
     "reports.view",
+    "cases.view",
+    "orders.view",
+    "orgs.view",
     "conformance.view",
+    "images.view",
 )
 
 OPERATOR_ROLES = (
-    _role(
-        "executive",
-        "Executive",
-        "高层管理",
-        *_EVERYTHING_TO_SEE,
-        is_read_only=True,
-    ),
+    _role("executive", "Executive", "高层管理", *_OPERATOR_READS, is_read_only=True),
     _role(
         "operations_manager",
         "Operations manager",
         "运营管理人员",
-        *_EVERY_OPERATOR,
-        *_SALE,
-        "identity.view",
-        "images.view",
-        "reports.view",
+        *_OPERATOR_READS,
         "catalog.manage",
         "coupons.manage",
         "billing.manage",
@@ -60,11 +52,7 @@ OPERATOR_ROLES = (
         "front_line",
         "Front-line staff",
         "一线工作人员",
-        *_EVERY_OPERATOR,
-        *_POOL,
-        "catalog.view",
-        "orgs.view",
-        "logs.view",
+        *_OPERATOR_READS,
         "tickets.open",
         "tickets.work",
         "alarms.manage",
@@ -74,7 +62,7 @@ OPERATOR_ROLES = (
         "system_administrator",
         "System administrator",
         "系统管理员",
-        *_EVERYTHING_TO_SEE,
+        *_OPERATOR_READS,
         "centre.manage",
         "tenancy.manage",
         "identity.manage",
@@ -97,12 +85,7 @@ OPERATOR_ROLES = (
         "cluster_administrator",
         "Cluster administrator",
         "集群管理员",
-        *_EVERY_OPERATOR,
-        *_POOL,
-        "images.view",
-        "logs.view",
-        "reports.view",
-        "conformance.view",
+        *_OPERATOR_READS,
         "fleet.manage",
         "images.use",
         "images.manage",

@@ -83,17 +83,9 @@ def test_home_shows_what_needs_somebody(operator, acme):
     put("acme", kind="task", no="F7", side="operator", roles=("operations_manager",), state="waiting")
     put("globex", kind="order", no="O8", state="processing")
     waiting = submit(acme)
-    sold = text_of(operator("operations_manager").page().get("/"))
-    pool = text_of(operator("cluster_administrator").page().get("/"))
-    for word, texts in (
-        ("F7", (sold,)),
-        ("Node n9 is gone", (pool,)),
-        (waiting.no, (pool,)),
-        ("n1", (pool,)),
-    ):
-        assert all(word in text for text in texts)
-        assert not any(word in text for text in {sold, pool} - set(texts))
-    assert all('data-test="count-order-processing"' in text for text in (sold, pool))
+    text = text_of(operator("operations_manager").page().get("/"))
+    for word in ("Node n9 is gone", "F7", waiting.no, "n1", 'data-test="count-order-processing"'):
+        assert word in text
     part = operator("operations_manager").page().get("/", headers={"hx-request": "true"})
     assert "<html" not in text_of(part)
 

@@ -10,7 +10,7 @@ from apps.console.navigation.selectors import navigation_for
 from apps.console.templatetags import weir
 from apps.kernel.actor import Actor
 from apps.kernel.reach import Reach
-from portal.roles import OPERATOR_ROLES, TENANT_ROLES
+from portal.roles import TENANT_ROLES
 
 
 @pytest.fixture(autouse=True)
@@ -82,22 +82,3 @@ def test_the_navigation_shows_what_the_role_may_open():
     assert "billing:bills" in decision
     assert "orders:cart" not in decision
     assert "console:home" in views_of("tenant_system_administrator")
-
-
-@pytest.mark.req("PLAT-GEN-9", "PLAT-GEN-16")
-def test_each_role_of_the_operators_has_the_menu_of_its_own_work():
-    seen = {}
-    for row in OPERATOR_ROLES:
-        actor = Actor("operator", "x", 1, "", row.code, row.permissions)
-        groups = navigation_for(actor, in_tenant=False)
-        seen[row.code] = {entry.view for group in groups for entry in group.entries}
-    pool, sale = {"fleet:nodes", "scheduling_admin:queues"}, {"catalogue_admin:commodities"}
-    assert sale <= seen["operations_manager"]
-    assert not pool & seen["operations_manager"]
-    assert pool <= seen["cluster_administrator"]
-    assert not sale & seen["cluster_administrator"]
-    assert {"operator:tickets", "operator:alarms"} <= seen["front_line"]
-    assert "operator:statistics" not in seen["front_line"]
-    assert pool | sale | {"operator:statistics"} <= seen["executive"] <= seen["system_administrator"]
-    assert "operator:centre" not in seen["executive"]
-    assert len({frozenset(views) for views in seen.values()}) == len(OPERATOR_ROLES)
