@@ -15,7 +15,7 @@ _UNFOLDED = "home"
 
 
 @register.simple_tag(takes_context=True)
-def place(context: Context) -> dict[str, Any]:
+def place_in_menu(context: Context) -> dict[str, Any]:
     """The reader's menu, and the group and the entry that the open page belongs to; none where it stands apart."""
     request = context["request"]
     groups = navigation_for(context["actor"], in_tenant=request.entered_tenant is not None)
