@@ -62,7 +62,7 @@ UNMERGED = frozenset({"PromptTuningConfig", "PrefixTuningConfig", "PromptEncoder
 
 def _base(architecture: str, make: Any, place: str) -> Any:
     seed(3)
-    return make.from_config(configurations.tiny(architecture)).to(place)
+    return make.from_config(configurations.without_dropout(configurations.tiny(architecture))).to(place)
 
 
 def _ends(model: Any, place: str) -> torch.Tensor:
