@@ -159,4 +159,8 @@ def test_the_protocol_s_kinds_are_counted_where_they_should_be():
         "STAT",
         "CACHED",
         "REMEMBER",
+        "MEET",
+        "JOIN",
+        "COLLECTIVE",
+        "LEAVE",
     ]
