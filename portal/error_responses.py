@@ -7,10 +7,17 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from apps.kernel.errors import Busy, busy_of
+from apps.kernel.errors import Busy, NotFound, busy_of
 from portal.middleware import refuse
 
 log = logging.getLogger("portal")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler for addresses that lead nowhere: a program is told in its own form, a person by a page."""
+    if request.path_info.startswith("/api/"):
+        return refuse(request, NotFound())
+    return defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -27,4 +27,5 @@ urlpatterns = [
     *api,
 ]
 
+handler404 = "portal.error_responses.not_found"
 handler500 = "portal.error_responses.server_error"
