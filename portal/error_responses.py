@@ -8,14 +8,14 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from apps.kernel.errors import Busy, NotFound, busy_of
-from portal.middleware import refuse
+from portal.middleware import is_program, refuse
 
 log = logging.getLogger("portal")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's handler for addresses that lead nowhere: a program is told in its own form, a person by a page."""
-    if request.path_info.startswith("/api/"):
+    if is_program(request):
         return refuse(request, NotFound())
     return defaults.page_not_found(request, exception)
 
@@ -27,7 +27,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     known = busy_of(error) if error is not None else None
     if known is None:
         return _failed_page(request)
-    if request.path_info.startswith("/api/"):
+    if is_program(request):
         return refuse(request, known)
     # A page's frame asks the database who reads it: this one asks nothing.
     return _busy_page(known)

@@ -354,8 +354,13 @@ def refuse(request: HttpRequest, error: WeirError) -> HttpResponse:
     return response
 
 
+def is_program(request: HttpRequest) -> bool:
+    """Whether it reads answers in the API's form: by its address, or as it came with a token and not as a browser does."""
+    return request.path_info.startswith("/api/") or getattr(request, "by_token", False)
+
+
 def _refusal(request: HttpRequest, error: WeirError) -> HttpResponse:
-    if request.path_info.startswith("/api/"):
+    if is_program(request):
         return JsonResponse(error.as_json(), status=error.status)
     is_fragment = request.headers.get("HX-Request") == "true"
     template = "_problem.html" if is_fragment else "problem.html"

@@ -222,7 +222,8 @@ def test_no_wall_of_the_network_is_climbed_in_a_container(
         "ip route add 169.254.169.254 dev lo 2>/dev/null && echo OVER route || echo HELD route",
         "arping -c 1 127.0.0.1 >/dev/null 2>&1 && echo OVER arping || echo HELD arping",
         f"echo YES $(nc -w 10 127.0.0.1 {answering.allowed} </dev/null)",
-        f"echo YES $(nc -w 10 {outside.address} {OPEN_PORT} </dev/null)",
+        # Its own side stays open: Debian 12's pasta forgets the other side's end where this one closed first.
+        f"echo YES $(sleep 3 | nc -w 10 {outside.address} {OPEN_PORT})",
         "echo CARDS $(ls /sys/class/net)",
         f"(echo mine | nc -l -p {NEIGHBOURS_PORT} & sleep 5;"
         f" echo OWN $(nc -w 5 127.0.0.1 {NEIGHBOURS_PORT} </dev/null))",

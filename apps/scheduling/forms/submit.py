@@ -205,9 +205,10 @@ class SubmitForm(MarkedForm):
 
     def asked(self, given: dict[str, Any]) -> WorkloadRequest:
         """What the cleaned values ask for."""
-        wanted = dict(given)
+        # A number that is left empty is as it is declared.
+        counts = {name for name, ask in asks(WorkloadRequest).items() if ask.kind == "count"}
+        wanted = {name: value for name, value in given.items() if value is not None or name not in counts}
         minutes, argv = wanted.pop("run_minutes"), wanted.pop("command")
-        wanted["shares_per_replica"] = wanted["shares_per_replica"] or 1
         is_given = bool(wanted["spec"] or wanted["environment"] or wanted.get("mig_profile"))
         if is_given or wanted["whole_cards"]:
             wanted["compute_percent"] = None

@@ -170,7 +170,9 @@ def test_an_order_obeys_its_queues_limit(alice, acme):
     make("short", max_run_s=600, is_default=True)
     with pytest.raises(RunTooLong):
         submit(acme, run_timeout_s=3600)
-    assert submit(acme).run_timeout_s == 600
+    with pytest.raises(RunTooLong, match="without an end"):
+        submit(acme)
+    assert submit(acme, run_timeout_s=300).run_timeout_s == 300
 
 
 @pytest.mark.req("PLAT-CLU-52")
