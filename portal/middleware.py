@@ -355,7 +355,7 @@ def refuse(request: HttpRequest, error: WeirError) -> HttpResponse:
 
 
 def is_program(request: HttpRequest) -> bool:
-    """Whether it reads answers in the API's form: by its address, or as it came with a token and not as a browser does."""
+    """Whether it reads answers in the API's form: by its address, or as it came with a token, as no browser does."""
     return request.path_info.startswith("/api/") or getattr(request, "by_token", False)
 
 
