@@ -6,7 +6,7 @@ import sys
 
 from django.core.management import execute_from_command_line
 
-from portal.devstack.shared_env import borrow
+from portal.devstack.servers.shared_env import borrow
 
 if __name__ == "__main__":
     # Beside a portal of `make run`, a command needs no settings of its own.

@@ -8,10 +8,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from apps.billing.models import Bill, UsageRecord
-from apps.console.alarm_readings import device_power, node_power, pool_now
+from apps.console.alarms.readings import device_power, node_power, pool_now
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import device_list, slice_open_list
-from apps.scheduling.selectors.statistics import decision_counts, figures_get, workload_counts
+from apps.scheduling.selectors.usage.statistics import decision_counts, figures_get, workload_counts
 from apps.telemetry.models import Alarm, Rollup
 from apps.tenancy.selectors import tenant_active_list
 

@@ -18,7 +18,7 @@ urlpatterns = [
     path("assets/", include("apps.assets.urls")),
     path("billing/", include("apps.billing.urls")),
     path("messages/", include("apps.notices.urls")),
-    path("client/", include("apps.console.client_urls")),
+    path("client/", include("apps.console.client_download.urls")),
     path("search/", include("apps.console.search.urls")),
     path("menu/", include("apps.console.navigation.urls")),
     path("tour/", include("apps.console.tours.urls")),

@@ -26,7 +26,7 @@ from apps.orgs.selectors.roles import reach_of
 from apps.orgs.services.roles import role_bind
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision
-from portal.devstack.servers import Servers
+from portal.devstack.servers.servers import Servers
 from tests.harness import database
 from tests.harness.portal import SHARED, journey, stack  # noqa: F401
 

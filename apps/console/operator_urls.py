@@ -1,12 +1,12 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from apps.console import centre_views, setup_views, storage_views
-from apps.console import operator_views as views
-from apps.console import operator_watching as watching
-from apps.console.tenant_views import acts as tenant_acts
-from apps.console.tenant_views import opening as tenant_opening
-from apps.console.tenant_views import pages as tenant_pages
+from apps.console.centre import setup_views, storage_views
+from apps.console.centre import views as centre_views
+from apps.console.operations import views, watching
+from apps.console.tenants.views import acts as tenant_acts
+from apps.console.tenants.views import opening as tenant_opening
+from apps.console.tenants.views import pages as tenant_pages
 from apps.identity.views.own_account import logout_page
 
 app_name = "operator"

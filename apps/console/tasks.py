@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from apps.console.alarm_readings import meters, pool_now, readings, samples
+from apps.console.alarms.readings import meters, pool_now, readings, samples
 from apps.kernel.actor import SYSTEM
 from apps.kernel.attached_files import tenant_files_remove
 from apps.kernel.tasks import provider_task

@@ -16,7 +16,7 @@ from apps.identity.pages.access import page, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.reach import Records
 from apps.orders.selectors import form_list
-from apps.scheduling.selectors.model_usage import quota_list
+from apps.scheduling.selectors.usage.model_usage import quota_list
 from apps.scheduling.selectors.workloads import workload_list
 from apps.scheduling.states import FINAL_STATES
 from apps.tenancy.models import Tenant

@@ -7,7 +7,7 @@ from django.db.models import Q
 from apps.images.states import Owner
 from apps.kernel.actor import Actor
 from apps.kernel.reach import Records
-from apps.scheduling.selectors.quotas import organizations_above
+from apps.scheduling.selectors.entitlements.quotas import organizations_above
 
 
 class ImagePermission(StrEnum):

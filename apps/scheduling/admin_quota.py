@@ -13,7 +13,7 @@ from apps.kernel.errors import InvalidInput
 from apps.scheduling.forms.quotas import quota_field
 from apps.scheduling.models import TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.model_usage import pool_models
+from apps.scheduling.selectors.usage.model_usage import pool_models
 from apps.scheduling.services.quota.ending import quota_remove
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.states import QuotaItem

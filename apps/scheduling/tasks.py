@@ -5,7 +5,7 @@ from apps.billing.selectors.accounts import funds_due
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
 from apps.scheduling.models import HookCall, WorkloadSize
-from apps.scheduling.selectors.what_if import what_if_get, what_if_reckon, what_ifs_open
+from apps.scheduling.selectors.forecasts.what_if import what_if_get, what_if_reckon, what_ifs_open
 from apps.scheduling.services.cycle.housekeeping import decisions_prune, tallies_fold
 from apps.scheduling.services.cycle.start_estimates import start_estimates_make
 from apps.scheduling.services.cycle.what_ifs import what_if_begin, what_if_end, what_if_fail
@@ -18,8 +18,8 @@ from apps.scheduling.services.hooks import (
 from apps.scheduling.services.scaling import scaling_rules_apply
 from apps.scheduling.services.workloads.arrays import array_stop_batch, array_turns, arrays_due
 from apps.scheduling.services.workloads.dependents import dependencies_due, dependencies_settle
-from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
 from apps.scheduling.services.workloads.funds import funds_follow
+from apps.scheduling.services.workloads.resizing.elastic_size import size_settle, sizes_prune
 from apps.scheduling.services.workloads.stopping import deadlines_keep
 
 log = logging.getLogger(__name__)

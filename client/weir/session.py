@@ -128,7 +128,7 @@ class Session:
 
     def __enter__(self) -> Session:
         # PyTorch is loaded here and no earlier: a client without it can do everything else.
-        from weir.link_remote import connect
+        from weir.link.remote import connect
         from weir.torch import attach
 
         self._lease = Lease(self._client, self._request)

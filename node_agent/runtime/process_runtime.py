@@ -41,7 +41,7 @@ from node_agent.runtime.records.state_reader import (
 )
 from node_agent.runtime.records.usage_journal import JournalReader
 from node_agent.runtime.shim.output import read_chunk
-from node_agent.runtime.shim.workload_process import surroundings_of
+from node_agent.runtime.shim.programs.workload_process import surroundings_of
 from node_agent.runtime.slice_setup import Maker
 from node_agent.slice_state import LocalSlice
 from node_agent.web.service_place import ServicePlace

@@ -25,7 +25,7 @@ from apps.catalog.states import CommodityKind
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_is_set_up
-from apps.console.services import centre_setup
+from apps.console.centre.services import centre_setup
 from apps.fleet.models import Spec
 from apps.fleet.services.specs import spec_make
 from apps.identity.models import User

@@ -10,9 +10,9 @@ import psutil
 
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.options import Options
-from portal.devstack.processes import text_write
-from portal.devstack.registry_server import registry_url
-from portal.devstack.servers import Servers, Urls
+from portal.devstack.servers.processes import text_write
+from portal.devstack.servers.registry_server import registry_url
+from portal.devstack.servers.servers import Servers, Urls
 
 # Where the local portal keeps what `/metrics` is asked with.
 METRICS_TOKEN = "metrics.token"

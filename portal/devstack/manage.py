@@ -11,7 +11,7 @@ from portal.devstack.bootstrap import ROOT
 from portal.devstack.environment import server_environment
 from portal.devstack.errors import LocalError
 from portal.devstack.options import options_read
-from portal.devstack.servers import Servers
+from portal.devstack.servers.servers import Servers
 
 
 def main(arguments: list[str]) -> int:

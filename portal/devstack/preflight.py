@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from portal.devstack import ports
 from portal.devstack.errors import LocalError
+from portal.devstack.servers import ports
 
 FREE_MIB_MIN = 500
 

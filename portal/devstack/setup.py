@@ -11,7 +11,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from portal.devstack.processes import text_write
+from portal.devstack.servers.processes import text_write
 
 
 def _output_of(*command: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from portal.devstack import assets, ports, preflight
+from portal.devstack import assets, preflight
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.environment import (
     agent_environment,
@@ -29,11 +29,12 @@ from portal.devstack.environment import (
     tls_authority,
 )
 from portal.devstack.errors import LocalError
-from portal.devstack.managed_process import Child
 from portal.devstack.options import EmptyOptions, Options
-from portal.devstack.processes import identity_read, identity_write, last_lines, text_write
-from portal.devstack.servers import Servers
-from portal.devstack.shared_env import lend_end, lend_write
+from portal.devstack.servers import ports
+from portal.devstack.servers.managed_process import Child
+from portal.devstack.servers.processes import identity_read, identity_write, last_lines, text_write
+from portal.devstack.servers.servers import Servers
+from portal.devstack.servers.shared_env import lend_end, lend_write
 from portal.devstack.stop_work import isolation_ask, work_stop
 from portal.private_files import folders_close, private_log
 

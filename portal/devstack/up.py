@@ -15,8 +15,8 @@ from portal.devstack.bootstrap import ROOT
 from portal.devstack.environment import METRICS_TOKEN, agent_environment
 from portal.devstack.errors import LocalError
 from portal.devstack.options import Options
-from portal.devstack.processes import STOP_SIGNALS, end, identity_read, wait_until
-from portal.devstack.servers import Servers
+from portal.devstack.servers.processes import STOP_SIGNALS, end, identity_read, wait_until
+from portal.devstack.servers.servers import Servers
 from portal.devstack.stack import Stack
 from portal.devstack.stop_work import work_stop
 

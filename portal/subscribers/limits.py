@@ -7,7 +7,7 @@ from apps.kernel.actor import Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.selectors.organizations import organization_of
 from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn
-from apps.scheduling.selectors.entitlements import ticket_get_across
+from apps.scheduling.selectors.entitlements.tickets import ticket_get_across
 from apps.scheduling.services.entitlements.resource_tickets import KIND, resource_ticket_decided
 from apps.scheduling.services.queues.queue_settings import group_queue_make, group_queue_remove
 from portal.subscribers.processes import last_comment, template_of

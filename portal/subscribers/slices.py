@@ -11,9 +11,9 @@ from apps.fleet import events as fleet
 from apps.kernel.actor import Actor
 from apps.notices.push import push
 from apps.scheduling.models import Allocation
-from apps.scheduling.services.workloads import session_moves, slice_reports
+from apps.scheduling.services.workloads import slice_reports
 from apps.scheduling.services.workloads.checkpoints import folder_record, workload_saved
-from apps.scheduling.services.workloads.resizing import workload_shrunk
+from apps.scheduling.services.workloads.resizing import session_moves, workload_shrunk
 from apps.telemetry.services.samples import samples_put, share_past_add
 from apps.telemetry.types import Measured
 

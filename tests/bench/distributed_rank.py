@@ -15,7 +15,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 import weir.torch
 from torch import nn
-from weir.link_remote import RemoteLink
+from weir.link.remote import RemoteLink
 
 from tests.sessions.models import GPT
 from tests.sessions.proxy import Proxy

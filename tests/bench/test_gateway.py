@@ -11,11 +11,11 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from weir.volume_copying import bring, place_of
+from weir.files.copying import bring, place_of
 
 from portal.demo.seed import TEMPLATE
 from portal.devstack.demo_order import Journey
-from portal.devstack.registry_server import PROGRAM as REGISTRY
+from portal.devstack.servers.registry_server import PROGRAM as REGISTRY
 from portal.devstack.stack import Stack
 from tests.factories.archive import busybox_layer, docker_archive, layer, program_layer, python_layer
 from tests.harness.web_pages import ECHO, SERVE_PAGE, Caller

@@ -23,7 +23,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant

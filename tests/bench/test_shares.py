@@ -76,7 +76,7 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         import torch
-        from weir.link_remote import RemoteLink
+        from weir.link.remote import RemoteLink
 
         from tests.sessions.client import Hand
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from weir.volume_copying import bring, fetch, place_of
+from weir.files.copying import bring, fetch, place_of
 
 from portal.devstack.demo_order import Journey
-from portal.devstack.ports import any_free, is_free
+from portal.devstack.servers.ports import any_free, is_free
 from portal.devstack.stack import Stack
 
 LARGE_MIB, SMALL_FILES, ROUNDS = 512, 100, 3

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
-from weir.volume_copying import bring, place_of
+from weir.files.copying import bring, place_of
 
 from portal.devstack.demo_order import Journey
-from portal.devstack.registry_server import registry_is_here
+from portal.devstack.servers.registry_server import registry_is_here
 from tests.browser.visitor import NARROW, Visitor
 from tests.factories.archive import docker_archive, layer
 

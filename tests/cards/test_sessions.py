@@ -55,7 +55,7 @@ def weir0(card, tmp_path_factory):
 def test_a_session_through_the_agents_own_runtime(node):
     uid = node.session("served", memory_mib=1024)
     report = node.until(uid, lambda found: found.session and found.session.port)
-    from weir.link_remote import RemoteLink
+    from weir.link.remote import RemoteLink
 
     told = report.session
     device = weir.torch.attach(RemoteLink("127.0.0.1", told.port, told.fingerprint, TOKEN))

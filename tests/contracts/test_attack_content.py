@@ -22,7 +22,7 @@ from apps.identity.models import User
 from apps.kernel.actor import SYSTEM
 from apps.notices.consumers import LiveConsumer
 from apps.notices.push import TOPICS_MAX_AGE_S, topics_sign
-from apps.scheduling.services.workloads.order_work import workload_submit
+from apps.scheduling.services.workloads.submission.order_work import workload_submit
 from apps.scheduling.types import Amounts, OrderedWork
 from apps.tenancy.models import Tenant
 from node_agent.protocol.messages import LogChunk, UsageReport

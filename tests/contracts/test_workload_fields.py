@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from weir.cli.main import app
-from weir.cli.work_options import options_of
+from weir.cli.work.work_options import options_of
 
 from apps.scheduling.api.serializers import workloads as serializers
 from apps.scheduling.forms import submit as forms
 from apps.scheduling.models import Workload
-from apps.scheduling.services.workloads import submit
+from apps.scheduling.services.workloads.submission import submit
 from weir_wire.asks import Ask
 from weir_wire.workload_request import WorkloadRequest, asks
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portal.devstack.demo_order import Journey
-from portal.devstack.registry_server import registry_is_here
+from portal.devstack.servers.registry_server import registry_is_here
 from portal.devstack.stack import Stack
 from tests.factories.wheels import wheel
 from tests.harness.prepared import folder_prepare

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from portal.devstack.environment import server_environment
 from portal.devstack.options import Options
-from portal.devstack.processes import last_lines
-from portal.devstack.servers import Servers
+from portal.devstack.servers.processes import last_lines
+from portal.devstack.servers.servers import Servers
 from tests.harness.database import ROOT, VAR, turn
 
 _CODE = ("apps", "portal", "workflows", "node_agent/protocol")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from portal.devstack.registry_server import RegistryServer
+from portal.devstack.servers.registry_server import RegistryServer
 
 
 @contextmanager

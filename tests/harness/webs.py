@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from portal.devstack.servers import redis_url
+from portal.devstack.servers.servers import redis_url
 from tests.harness import database
 from tests.harness.schedulers import database_url
 from tests.plugin import ENVIRONMENT

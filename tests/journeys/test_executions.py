@@ -17,7 +17,7 @@ import pytest
 
 from node_agent.runtime import proc
 from node_agent.runtime.isolation.own_packages import own_packages_link
-from node_agent.runtime.shim.executions import PROCESSES_MAX
+from node_agent.runtime.shim.programs.executions import PROCESSES_MAX
 from node_agent.web.terminal_device import size_set
 from tests.journeys.test_shim import SPIN, ShimSlice
 

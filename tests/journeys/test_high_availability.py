@@ -11,8 +11,8 @@ import httpx
 import pytest
 from weir.api import Client
 
-from portal.devstack import ports
 from portal.devstack.options import Options
+from portal.devstack.servers import ports
 from portal.devstack.stack import Stack
 from tests.harness.portal import own_environment, password_of, portal_folder
 

@@ -14,7 +14,7 @@ import pytest
 from weir import Client
 
 from portal.devstack.demo_order import Journey
-from portal.devstack.registry_server import PROGRAM as REGISTRY
+from portal.devstack.servers.registry_server import PROGRAM as REGISTRY
 from portal.devstack.stack import Stack
 from tests.factories.archive import busybox_layer, docker_archive, layer
 from tests.harness.portal import password_of

@@ -18,7 +18,7 @@ from weir import Client
 from weir.errors import ApiError
 
 from portal.devstack.demo_order import Journey
-from portal.devstack.registry_server import PROGRAM as REGISTRY
+from portal.devstack.servers.registry_server import PROGRAM as REGISTRY
 from portal.devstack.stack import Stack
 from tests.factories.archive import busybox_layer, docker_archive, layer, program_layer
 from tests.harness.portal import password_of

@@ -87,7 +87,7 @@ def want_session(agent: Agent, uid: str, session: DesiredSession, generation: in
 @pytest.mark.skipif(not torch_version(), reason="sessions need PyTorch, which is not installed")
 def test_a_session_is_resized_and_moves_while_its_client_computes(agent: Agent) -> None:  # noqa: F811
     import torch
-    from weir.link_remote import RemoteLink
+    from weir.link.remote import RemoteLink
 
     from tests.sessions.client import Hand
 

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from portal.devstack import ports
 from portal.devstack.environment import tls_authority, tls_environment
 from portal.devstack.options import Options
+from portal.devstack.servers import ports
 from portal.devstack.stack import Stack
 from tests.harness.portal import own_environment, portal_folder
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from apps.kernel.process_identity import ProcessIdentity
-from portal.devstack.managed_process import Child
-from portal.devstack.processes import wait_until
+from portal.devstack.servers.managed_process import Child
+from portal.devstack.servers.processes import wait_until
 
 _PARENT = """
 import subprocess, sys, time

@@ -39,7 +39,7 @@ from node_agent.runtime.process_runtime import ProcessRuntime
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.runtime.records.usage_journal import JournalReader
 from node_agent.runtime.shim.output import Output, read_chunk
-from node_agent.runtime.shim.work_variables import environment
+from node_agent.runtime.shim.programs.work_variables import environment
 from tests.unit.node_agent.server import error_body, portal_server
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")

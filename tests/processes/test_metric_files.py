@@ -10,8 +10,8 @@ from node_agent.files import SliceFolder
 from node_agent.protocol.metric_bounds import FOLDER
 from node_agent.runtime.metrics.reader import PIECE_BYTES, MetricsReader
 from node_agent.runtime.metrics.sending import batch_oldest
-from node_agent.runtime.shim import metrics as shim_module
-from node_agent.runtime.shim.metrics import MetricsControl
+from node_agent.runtime.shim.measures import metrics as shim_module
+from node_agent.runtime.shim.measures.metrics import MetricsControl
 
 MOST = 10 * PIECE_BYTES
 

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from apps.kernel.process_identity import ProcessIdentity
-from portal.devstack.processes import end, identity_read, identity_write, last_lines, text_write, wait_until
+from portal.devstack.servers.processes import (
+    end,
+    identity_read,
+    identity_write,
+    last_lines,
+    text_write,
+    wait_until,
+)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from array import array
 from typing import Any
 
 import torch
-from weir.link import Link
+from weir.link.interface import Link
 
 from node_agent.sessions.execution.template import name_of
 from node_agent.sessions.execution.tensors import bytes_of

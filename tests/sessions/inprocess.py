@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
-from weir.link import Link
+from weir.link.interface import Link
 
 from node_agent.sessions.execution.core import Session
 from weir_wire import wire

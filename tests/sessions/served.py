@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from weir.link_remote import RemoteLink
+from weir.link.remote import RemoteLink
 
 from node_agent.sessions.connection.certificate import context_make
 from node_agent.sessions.connection.listener import Listener

@@ -107,7 +107,7 @@ def test_a_target_that_cannot_be_reached_leaves_the_source_running(make):
 @pytest.mark.req("POOL-12.23")
 def test_a_target_that_dies_before_the_client_came_gives_the_session_back(make, monkeypatch):
     """The state is over there and the client on its way; the target dies; the source goes on."""
-    monkeypatch.setattr("weir.link_remote._MOVE_TRIES_S", 0.3)
+    monkeypatch.setattr("weir.link.remote._MOVE_TRIES_S", 0.3)
     source, target = make("a"), make("b", ticket=TICKETS[4])
     link = source.link()
     hand = Hand(link)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from weir.link_remote import RemoteLink
+from weir.link.remote import RemoteLink
 
 from node_agent.files import write_json
 

@@ -23,7 +23,7 @@ BEGIN = "import json, os, sys, time\nimport torch\nimport weir.torch\n"
 BEGIN_APART = (
     BEGIN
     + """
-from weir.link_remote import RemoteLink
+from weir.link.remote import RemoteLink
 for index, share in enumerate(json.load(open(os.environ['WEIR_SESSION_FILE']))['shares']):
     link = RemoteLink(share['host'], share['port'], share['fingerprint'], share['token'], is_local=False)
     weir.torch.attach(link, index)

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.console.capacity import Outlook, outlook_get, outlook_list
+from apps.console.operations.capacity import Outlook, outlook_get, outlook_list
 from apps.identity.api.base import ApiView
 from apps.telemetry.permissions import ReportPermission as P
 

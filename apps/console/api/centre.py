@@ -24,7 +24,7 @@ from apps.centre.services import (
 )
 from apps.centre.setup_token import setup_token_is
 from apps.centre.states import MailSecurity
-from apps.console.services import centre_setup
+from apps.console.centre.services import centre_setup
 from apps.identity.api.base import ApiView
 from apps.identity.api.sound import SoundSerializer
 from apps.kernel.actor import SYSTEM

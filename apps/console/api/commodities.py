@@ -17,9 +17,9 @@ from apps.catalog.selectors.commodities import commodity_all, commodity_any_get,
 from apps.catalog.services import commodities
 from apps.catalog.states import CardUse, CommodityKind
 from apps.catalog.types import ICONS, ComponentRange
-from apps.console.catalogue_forms.services import RESTARTS
-from apps.console.services import commodity_put
-from apps.console.types import CommodityDraft
+from apps.console.selling.forms.services import RESTARTS
+from apps.console.selling.services import commodity_put
+from apps.console.selling.types import CommodityDraft
 from apps.identity.api.base import ApiView
 from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
 from apps.kernel.errors import InvalidInput, NotFound

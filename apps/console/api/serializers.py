@@ -4,8 +4,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from apps.console.checklist import LACKS
-from apps.console.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
+from apps.console.centre.checklist import LACKS
+from apps.console.tenants.types import BusinessSystemGiven, FirstAdministrator, TenantBeginning
 from apps.identity.api.sound import SoundSerializer
 from apps.kernel.money import ZERO
 from apps.orgs.services.invitation_mails import MailPortal

@@ -17,7 +17,7 @@ from apps.centre.storage_services import (
     storage_class_remove,
     storage_class_switch,
 )
-from apps.console.storage_classes import storage_class_add, storage_class_check
+from apps.console.centre.storage_classes import storage_class_add, storage_class_check
 from apps.identity.api.base import ApiView
 from apps.identity.api.sound import SoundSerializer
 

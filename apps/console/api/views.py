@@ -12,11 +12,11 @@ from rest_framework.response import Response
 
 from apps.cases.selectors import case_inbox
 from apps.cases.types import CaseKind
-from apps.console import operator_selectors as read
 from apps.console.api import serializers as s
-from apps.console.checklist import lacks
-from apps.console.services import quotas_set, tenant_archive_take, tenant_end, tenant_open
-from apps.console.tenant_overview import tenant_lasting
+from apps.console.centre.checklist import lacks
+from apps.console.operations import selectors as read
+from apps.console.tenants.overview import tenant_lasting
+from apps.console.tenants.services import quotas_set, tenant_archive_take, tenant_end, tenant_open
 from apps.identity.api.base import ApiView
 from apps.kernel.actor import Actor
 from apps.orgs.addresses import mail_portal

@@ -12,7 +12,7 @@ from apps.cases.selectors import case_inbox, case_tickets
 from apps.console.navigation.menu import Entry, Group, open_groups, place_of
 from apps.console.navigation.operators import OPERATORS
 from apps.console.navigation.tenant import TENANT
-from apps.console.operator_selectors import alarm_open_list, waiting_list
+from apps.console.operations.selectors import alarm_open_list, waiting_list
 from apps.fleet.selectors import node_lost_list
 from apps.kernel.actor import Actor
 from apps.orders.selectors import cart_list

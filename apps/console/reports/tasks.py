@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, TruncDate
 
 from apps.console.reports.base import Percentile, Period, Row, report_form, rounded, seconds, within
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.waiting import first_runnable_at
+from apps.scheduling.selectors.queues.waiting import first_runnable_at
 from apps.scheduling.states import WorkloadState
 
 

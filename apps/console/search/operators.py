@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.billing.selectors.bills import bill_list
 from apps.cases.selectors import case_matches
-from apps.console.operator_selectors import state_label
+from apps.console.operations.selectors import state_label
 from apps.console.search.types import Found, Hit
 from apps.console.search.words import having
 from apps.fleet.selectors import device_list, node_list

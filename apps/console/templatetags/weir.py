@@ -16,7 +16,6 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from apps.billing.models import RatedItem
-from apps.console.catalogue_forms.services import RESTARTS
 from apps.console.labels import (
     AMOUNT_LABELS,
     ENFORCED_BY_LABELS,
@@ -25,6 +24,7 @@ from apps.console.labels import (
     SOURCE_LABELS,
     STATE_COLOURS,
 )
+from apps.console.selling.forms.services import RESTARTS
 from apps.console.tours.selectors import stop_address, stops_for
 from apps.fleet.models import Device, Slice
 from apps.identity.pages.requests import inside

@@ -13,7 +13,7 @@ from apps.images.services.images import image_kept_lock, introduction_check, nam
 from apps.images.states import Owner
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput
-from apps.scheduling.selectors.quotas import quota_organizations
+from apps.scheduling.selectors.entitlements.quotas import quota_organizations
 from apps.scheduling.services.quota.quotas import quota_keep
 from apps.scheduling.states import QuotaItem
 from apps.tenancy.models import Tenant

@@ -14,8 +14,8 @@ from apps.images.forms import BuildForm
 from apps.images.permissions import ImagePermission as P
 from apps.images.selectors import build_get, build_list, versions_opened
 from apps.images.services.builds import BuildRequest, build_cancel, image_build
-from apps.scheduling.selectors.entitlements import queue_list_of
-from apps.scheduling.selectors.quotas import quota_organizations
+from apps.scheduling.selectors.entitlements.quotas import quota_organizations
+from apps.scheduling.selectors.entitlements.tickets import queue_list_of
 
 _BASES = 100
 

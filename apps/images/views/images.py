@@ -19,7 +19,7 @@ from apps.images.services.images import image_change, image_delete, version_dele
 from apps.images.services.imports import image_import
 from apps.images.services.saves import image_save, save_check
 from apps.images.states import ON_THE_WAY
-from apps.scheduling.selectors.quotas import quota_organizations
+from apps.scheduling.selectors.entitlements.quotas import quota_organizations
 
 
 @page(P.VIEW)

@@ -15,7 +15,7 @@ from apps.orders.models import CartLine
 from apps.orders.permissions import OrdersPermission as P
 from apps.orders.services.delivered_work import delivery_of
 from apps.orders.types import ordered_work
-from apps.scheduling.services.workloads.order_work import order_lines_check
+from apps.scheduling.services.workloads.submission.order_work import order_lines_check
 
 CART_MAX = 50
 

@@ -34,8 +34,8 @@ from apps.orders.services.notifications import form_notify, form_shown, order_sh
 from apps.orders.services.volume_orders import volume_order_resize
 from apps.orders.states import FORM, IN_PROGRESS, FormKind, FormState
 from apps.orders.types import SIZES, STORAGE, amounts_delivered, duration_shown, quota_delivered
-from apps.scheduling.services.workloads.extending import order_work_extend
-from apps.scheduling.services.workloads.resizing import order_work_resize
+from apps.scheduling.services.workloads.resizing.extending import order_work_extend
+from apps.scheduling.services.workloads.resizing.resizing import order_work_resize
 
 CHANGED = gettext_noop("Application %(no)s is carried out: the resource has what was applied for.")
 NOT_CHANGED = gettext_noop("Application %(no)s could not be carried out: %(reason)s")

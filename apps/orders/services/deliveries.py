@@ -31,9 +31,9 @@ from apps.orders.services.volume_orders import volume_deliver, volume_meter
 from apps.orders.states import ORDER, FormState, OrderState
 from apps.orders.types import ordered_work
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.quotas import hold_organization
+from apps.scheduling.selectors.entitlements.quotas import hold_organization
 from apps.scheduling.services.quota.quotas import quota_release, quota_use
-from apps.scheduling.services.workloads.order_work import workload_submit
+from apps.scheduling.services.workloads.submission.order_work import workload_submit
 from apps.scheduling.states import WorkloadState
 from apps.storage.services.ordered import mounted_check, mounted_lock
 from apps.tickets.models import Ticket

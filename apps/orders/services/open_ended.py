@@ -13,7 +13,7 @@ from apps.kernel.service import service
 from apps.orders.locks import order_take
 from apps.orders.models import Order
 from apps.orders.services.notifications import order_notify
-from apps.scheduling.selectors.unfunded import unfunded_since
+from apps.scheduling.selectors.entitlements.unfunded import unfunded_since
 from apps.scheduling.services.workloads.stopping import workload_stop
 
 RETIRED_CODE, UNFUNDED_CODE = "commodity_retired", "unfunded"

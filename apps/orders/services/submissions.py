@@ -32,7 +32,7 @@ from apps.orders.services.terminations import order_back, termination_submit
 from apps.orders.states import FORM, FormKind, FormState
 from apps.orders.types import SIZES, LineInput, duration_shown, ordered_work, quota_delivered
 from apps.scheduling.services.quota.quotas import quota_hold, quota_release
-from apps.scheduling.services.workloads.order_work import order_lines_check
+from apps.scheduling.services.workloads.submission.order_work import order_lines_check
 
 
 @service()

@@ -21,7 +21,7 @@ from apps.kernel.service import service
 from apps.orders.locks import order_take
 from apps.orders.models import Order
 from apps.orders.types import STORAGE, storage_mib
-from apps.scheduling.selectors.quotas import hold_organization
+from apps.scheduling.selectors.entitlements.quotas import hold_organization
 from apps.scheduling.services.quota.quotas import quota_keep
 from apps.storage.services.ordered import (
     ordered_volume_end,

@@ -27,7 +27,7 @@ from apps.orgs.services.organizations import (
     organizations_delete,
 )
 from apps.orgs.services.own_roles import role_delete, role_edit, role_make
-from apps.scheduling.selectors.quotas import organization_quota_list
+from apps.scheduling.selectors.entitlements.quotas import organization_quota_list
 
 
 class OrganizationsView(ApiView):

@@ -34,7 +34,7 @@ from apps.orgs.services.organizations import (
     organization_update,
     organizations_delete,
 )
-from apps.scheduling.selectors.quotas import organization_quota_list
+from apps.scheduling.selectors.entitlements.quotas import organization_quota_list
 from apps.scheduling.selectors.workloads import workload_list
 from apps.scheduling.states import FINAL_STATES
 

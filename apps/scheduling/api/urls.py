@@ -1,22 +1,14 @@
 from django.urls import path
 
-from apps.scheduling.api import (
+from apps.scheduling.api import hooks
+from apps.scheduling.api.access import entitlements, secrets, service_keys, user_groups
+from apps.scheduling.api.queues import explain, pools, queue_files, queues, reservations, what_ifs
+from apps.scheduling.api.work import (
     arrays,
     bulk,
-    entitlements,
     environment_templates,
-    explain,
     folder_uploads,
-    hooks,
-    pools,
-    queue_files,
-    queues,
-    reservations,
     scaling,
-    secrets,
-    service_keys,
-    user_groups,
-    what_ifs,
     workload_control,
     workload_records,
     workloads,

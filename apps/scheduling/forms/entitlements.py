@@ -12,7 +12,7 @@ from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
 from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
-from apps.scheduling.selectors.entitlements import users_find
+from apps.scheduling.selectors.entitlements.tickets import users_find
 from apps.scheduling.states import Purpose
 from apps.tenancy.selectors import tenant_list
 

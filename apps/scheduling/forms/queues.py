@@ -10,7 +10,7 @@ from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, UserGroup
 from apps.scheduling.models.oversubscription import MOST_JOBS
 from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
-from apps.scheduling.selectors.what_if import MOST_DAYS
+from apps.scheduling.selectors.forecasts.what_if import MOST_DAYS
 from apps.scheduling.selectors.workloads import queue_list
 from apps.scheduling.services.queues.checks import MAX_WEIGHT
 from apps.scheduling.states import MOST_QUEUE_PRIORITY, Oversubscribe

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.kernel.forms import SoundForm
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import PLACINGS
-from apps.scheduling.services.workloads.checks import SIGNALS
+from apps.scheduling.services.workloads.submission.checks import SIGNALS
 from apps.scheduling.states import Purpose, WorkKind, WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from node_agent.protocol.metric_bounds import NAME_CHARACTERS

@@ -14,7 +14,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.scheduling.models import EnvironmentTemplate, Workload
 from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.states import GpuKind, Purpose, Software
 from apps.scheduling.types import VSCODE_COMMAND, WorkloadRequest
 from apps.tenancy.models import Tenant

@@ -11,7 +11,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.scheduling.models import Environment
 from apps.scheduling.permissions import ResourcePermission as P
-from apps.scheduling.services.workloads.checks import amounts_check
+from apps.scheduling.services.workloads.submission.checks import amounts_check
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant
 

@@ -20,7 +20,7 @@ from apps.scheduling.queue_config.time_windows import weekly_check
 from apps.scheduling.selectors import scaling
 from apps.scheduling.selectors.workloads import workload_get
 from apps.scheduling.services.cycle.apply_changes import shares_drop
-from apps.scheduling.services.workloads.replicas import whole_check
+from apps.scheduling.services.workloads.submission.replicas import whole_check
 from apps.scheduling.states import AllocationState, ScalingBy, WorkloadState
 from apps.tenancy.models import Tenant
 

@@ -19,11 +19,11 @@ from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.models import work_models_check
 from apps.scheduling.services.quota.quotas import quota_hold, quota_keep
 from apps.scheduling.services.workloads.admission import asked_of, limit_check
-from apps.scheduling.services.workloads.checks import amounts_check, elastic_check, hopeless_check
-from apps.scheduling.services.workloads.dependencies import waits_again
 from apps.scheduling.services.workloads.ending import workload_changed, workload_put_aside
-from apps.scheduling.services.workloads.replicas import shares_of
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
+from apps.scheduling.services.workloads.submission.checks import amounts_check, elastic_check, hopeless_check
+from apps.scheduling.services.workloads.submission.dependencies import waits_again
+from apps.scheduling.services.workloads.submission.replicas import shares_of
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
 from apps.scheduling.types import Amounts
 from apps.tenancy.models import Tenant

@@ -1,15 +1,8 @@
 from django.urls import path
 
-from apps.scheduling.views import (
-    all_work,
-    entitlements,
-    environment_templates,
-    queue_actions,
-    queues,
-    reservations,
-    scaling,
-    user_groups,
-)
+from apps.scheduling.views.access import entitlements, user_groups
+from apps.scheduling.views.queues import queue_actions, queues, reservations
+from apps.scheduling.views.work import all_work, environment_templates, scaling
 
 app_name = "scheduling_admin"
 urlpatterns = [

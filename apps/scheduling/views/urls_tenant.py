@@ -1,16 +1,14 @@
 from django.urls import path
 
-from apps.scheduling.views import (
+from apps.scheduling.views.access import secrets, service_keys, tickets
+from apps.scheduling.views.work import (
     environment_templates,
     metrics,
     resource_actions,
     resources,
     scaling,
-    secrets,
-    service_keys,
     submit,
     terminal,
-    tickets,
 )
 
 app_name = "workloads"

@@ -8,35 +8,23 @@ import typer
 
 from weir import __version__
 from weir.api import Client
-from weir.cli import (
-    access_keys,
-    assets,
-    billing,
-    components,
-    conformance,
+from weir.cli import billing, ordering, resources, services
+from weir.cli.centre import components, conformance, fleet, queues, reservations, top
+from weir.cli.group import App
+from weir.cli.show import one, said, say_json
+from weir.cli.stored import access_keys, assets, images, secrets, volumes
+from weir.cli.work import (
     copying,
     executing,
-    fleet,
-    images,
     metrics,
-    ordering,
     outputs,
-    queues,
-    reservations,
-    resources,
     running,
     scaling,
-    secrets,
-    services,
     ssh,
     submitting,
-    top,
-    volumes,
     watching,
     workloads,
 )
-from weir.cli.group import App
-from weir.cli.show import one, said, say_json
 from weir.config import Config
 from weir.errors import WeirClientError
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from weir.link import Link
+from weir.link.interface import Link
 from weir.torch import interrupts
 from weir.torch.errors import out_of_memory, torch_error
 from weir.torch.metas import Meta

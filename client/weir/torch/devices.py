@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import torch
 
-from weir.link import Link
+from weir.link.interface import Link
 from weir.torch import session_file
 from weir.torch.device import Device
 from weir.torch.errors import NotAttached

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from weir.link_replies import Waiter
+from weir.link.replies import Waiter
 
 AGAIN_S = 0.0005
 LOOK_S = 0.02
@@ -33,7 +33,13 @@ SIGNALS = tuple(
     if hasattr(signal, name)
 )
 # The device's own code, what C++ calls while an operator runs, and what must not leave gradients switched off.
-_WHOLE_MODULES = ("weir.torch.", "weir.link", "weir_wire.", "torch._library.", "torch.autograd.grad_mode")
+_WHOLE_MODULES = (
+    "weir.torch.",
+    "weir.link.interface",
+    "weir_wire.",
+    "torch._library.",
+    "torch.autograd.grad_mode",
+)
 # At the beginning of these a context manager has not yet done, or undone, what it is for.
 _BRACKETS = frozenset({"__enter__", "__exit__"})
 # A function's beginning and a loop's turn: no call into C is under way at these.

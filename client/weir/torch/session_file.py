@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from weir.link import Link
-from weir.link_remote import connect
+from weir.link.interface import Link
+from weir.link.remote import connect
 from weir.torch.errors import NotAttached
 from weir_wire.handshake import HandshakeRefused
 

@@ -26,12 +26,12 @@ from node_agent.runtime.records.meter import NS, clock_ns
 from node_agent.runtime.records.slice_records import ShimState, SliceSpec
 from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
-from node_agent.runtime.shim.device_meter import DeviceMeter
 from node_agent.runtime.shim.ending import End
-from node_agent.runtime.shim.kernel_limits import KernelLimits
+from node_agent.runtime.shim.measures.device_meter import DeviceMeter
+from node_agent.runtime.shim.measures.kernel_limits import KernelLimits
 from node_agent.runtime.shim.output import Output
-from node_agent.runtime.shim.share import Share
-from node_agent.runtime.shim.workload_process import Work
+from node_agent.runtime.shim.programs.workload_process import Work
+from node_agent.runtime.shim.sharing.share import Share
 
 INSTALL_S = 1800
 INSTALLING = "its packages are being installed"

@@ -24,19 +24,19 @@ from node_agent.runtime.records.usage_book import UsageBook
 from node_agent.runtime.sandbox import become_subreaper
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.checkpoint import LAST_S, CheckpointControl
-from node_agent.runtime.shim.device_meter import SessionMeter, device_meter_make
 from node_agent.runtime.shim.elastic_size import SizeControl
 from node_agent.runtime.shim.end_signal import EndSignal
 from node_agent.runtime.shim.ending import End
-from node_agent.runtime.shim.executions import executions_open
-from node_agent.runtime.shim.kernel_limits import KernelLimits
-from node_agent.runtime.shim.metrics import metrics_open
+from node_agent.runtime.shim.measures.device_meter import SessionMeter, device_meter_make
+from node_agent.runtime.shim.measures.kernel_limits import KernelLimits
+from node_agent.runtime.shim.measures.metrics import metrics_open
 from node_agent.runtime.shim.output import Output
 from node_agent.runtime.shim.packages import NotInstalled, PackageInstallation
-from node_agent.runtime.shim.service import ServiceControl
+from node_agent.runtime.shim.programs.executions import executions_open
+from node_agent.runtime.shim.programs.service import ServiceControl
+from node_agent.runtime.shim.programs.workload_process import Work, surroundings_of
 from node_agent.runtime.shim.session import SessionControl
-from node_agent.runtime.shim.share import Share
-from node_agent.runtime.shim.workload_process import Work, surroundings_of
+from node_agent.runtime.shim.sharing.share import Share
 from node_agent.web.service_place import ServicePlace
 
 WATCH_S = 0.1

@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from apps.centre.models import Centre
 from apps.centre.services import MailGiven
 from apps.centre.states import MailSecurity
-from apps.console.services import centre_setup
+from apps.console.centre.services import centre_setup
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from portal.management.commands.setup_link import provider_url

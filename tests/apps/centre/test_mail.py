@@ -11,7 +11,7 @@ from apps.centre.selectors import mail_way
 from apps.centre.services import MailGiven, centre_mail_set, centre_mail_try
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
-from portal.devstack.ports import any_free
+from portal.devstack.servers.ports import any_free
 
 pytestmark = pytest.mark.django_db
 GIVEN = {"host": "mail.example.org", "sender": "weir@example.org"}

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client as DjangoClient
 from typer.testing import CliRunner
 from weir.api import Client
-from weir.cli import conformance as commands
+from weir.cli.centre import conformance as commands
 from weir.cli.main import app
 
 from apps.conformance import services

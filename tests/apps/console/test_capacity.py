@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from apps.console.alarm_readings import ALL_POOLS, meters, pool_now
-from apps.console.capacity import outlook_get, outlook_list
+from apps.console.alarms.readings import ALL_POOLS, meters, pool_now
+from apps.console.operations.capacity import outlook_get, outlook_list
 from apps.fleet.models import Device, ResourceGroup
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound

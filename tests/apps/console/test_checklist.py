@@ -7,7 +7,7 @@ from apps.billing.services.ledger import account_open
 from apps.catalog.errors import Undecidable
 from apps.catalog.services.commodities import commodity_list_
 from apps.catalog.services.processes import process_app_publish, process_app_unpublish
-from apps.console.checklist import LACKS, lacks
+from apps.console.centre.checklist import LACKS, lacks
 from apps.identity.models import User
 from apps.identity.services.operators import operator_disable
 from apps.identity.services.users import user_disable

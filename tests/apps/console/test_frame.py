@@ -100,7 +100,7 @@ def test_what_a_role_may_not_see_is_said_in_words_with_the_menu(operator, path):
 
 @override_settings(DEBUG=False)
 def test_a_failure_of_ours_keeps_the_menu(operator, monkeypatch):
-    monkeypatch.setattr("apps.console.operator_views.read.pool_named", lambda: 1 / 0)
+    monkeypatch.setattr("apps.console.operations.views.read.pool_named", lambda: 1 / 0)
     page = operator("system_administrator").page()
     page.raise_request_exception = False
     answer = page.get("/pool/")

@@ -14,7 +14,7 @@ from apps.fleet.models import Device
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.selectors.statistics import figures_get
+from apps.scheduling.selectors.usage.statistics import figures_get
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm, Rollup
 from apps.telemetry.services.alarms import alarm_raise

@@ -16,7 +16,7 @@ from apps.audit.models import Record
 from apps.centre.errors import AlreadySetUp
 from apps.centre.models import Centre
 from apps.centre.setup_token import setup_token_is, setup_token_make
-from apps.console.services import centre_setup
+from apps.console.centre.services import centre_setup
 from apps.identity.models import User
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import Queue

@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.billing.models import Account
-from apps.console.services import tenant_open
-from apps.console.types import FirstAdministrator
+from apps.console.tenants.services import tenant_open
+from apps.console.tenants.types import FirstAdministrator
 from apps.identity.models import User
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from apps.console.alarm_readings import meters, pool_now, readings
+from apps.console.alarms.readings import meters, pool_now, readings
 from apps.console.tasks import watch
 from apps.fleet.models import Device, Node
 from apps.kernel.actor import SYSTEM

@@ -15,7 +15,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
-from apps.scheduling.services.workloads.order_work import workload_submit
+from apps.scheduling.services.workloads.submission.order_work import workload_submit
 from apps.scheduling.types import Amounts, OrderedWork
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.racing import race

@@ -12,7 +12,7 @@ from apps.kernel.planes import in_tenant
 from apps.storage.models import Volume
 from apps.storage.services.volumes import volume_make
 from apps.tenancy.models import Tenant
-from portal.devstack.registry_server import RegistryServer, registry_is_here
+from portal.devstack.servers.registry_server import RegistryServer, registry_is_here
 from tests.factories.archive import docker_archive, layer
 from tests.harness.registry import running_registry
 

@@ -24,7 +24,7 @@ from apps.kernel.errors import Conflict, Forbidden, NotFound, QuotaExceeded
 from apps.scheduling.models import QuotaHold, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_suspend

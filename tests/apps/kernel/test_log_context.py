@@ -18,7 +18,7 @@ from apps.kernel.service import service
 from apps.kernel.tasks import provider_task, tenant_task
 from portal import urls_tenant
 from portal.celery import app
-from portal.devstack.processes import wait_until
+from portal.devstack.servers.processes import wait_until
 from portal.settings.logs import logging_settings
 
 log = logging.getLogger("tests.log")

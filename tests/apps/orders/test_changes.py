@@ -23,7 +23,7 @@ from apps.orders.tasks import orders_sweep_tenant
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_resume, workload_suspend
-from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.resizing.resizing import workload_resize
 from apps.scheduling.services.workloads.slice_reports import slice_ended
 from tests.apps.orders.scene import Scene, ends_now, runs_now, workload_of
 from tests.apps.scheduling.pool import node_make

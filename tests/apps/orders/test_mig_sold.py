@@ -7,8 +7,8 @@ import pytest
 from apps.catalog.models import Commodity
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.types import ComponentRange
-from apps.console.services import commodity_put
-from apps.console.types import CommodityDraft
+from apps.console.selling.services import commodity_put
+from apps.console.selling.types import CommodityDraft
 from apps.fleet.errors import NoSuchMigProfile
 from apps.fleet.models import Device
 from apps.kernel.actor import SYSTEM

@@ -17,7 +17,7 @@ from apps.orders.services.drafts import form_draft
 from apps.orders.services.submissions import form_submit
 from apps.orders.types import LineInput
 from apps.scheduling.errors import HostTooSmall
-from apps.scheduling.selectors.delivered import DeliveredLine, delivered_lines
+from apps.scheduling.selectors.usage.delivered import DeliveredLine, delivered_lines
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from tests.apps.catalog.market import AMOUNTS, PER_HOUR, PRICES, RANGES, commodity_make
 from tests.apps.orders.scene import Scene, workload_of

@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.services.components import components_ensure
 from apps.catalog.types import ComponentRange, PriceInput
-from apps.console.tenant_overview import tenant_lasting
+from apps.console.tenants.overview import tenant_lasting
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, NotFound
 from apps.orders import tasks as order_tasks

@@ -24,7 +24,7 @@ from apps.orgs.models import Invitation, InvitationMail
 from apps.orgs.services.invitation_mails import invitation_mail_claim, invitation_mail_settle
 from apps.orgs.tasks import invitation_mails_send, invitation_mails_sweep
 from apps.tenancy.models import Tenant
-from portal.devstack.ports import any_free
+from portal.devstack.servers.ports import any_free
 from tests.conftest import PASSWORD
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-TEN-24")]

@@ -22,7 +22,7 @@ from apps.orgs.services.organizations import (
     organization_update,
 )
 from apps.scheduling.models import OrganizationQuota, QuotaHold, QuotaOrganization, TenantQuota, Workload
-from apps.scheduling.selectors.quotas import organization_quota_list
+from apps.scheduling.selectors.entitlements.quotas import organization_quota_list
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.quota.quotas import quota_hold, quota_set, quota_use

@@ -8,7 +8,7 @@ from apps.fleet.models import Device, Node
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.order_work import workload_submit
+from apps.scheduling.services.workloads.submission.order_work import workload_submit
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import Amounts, OrderedWork
 from tests.harness.money import account_ready

@@ -15,9 +15,9 @@ from apps.scheduling.services.cycle.apply_changes import workload_preempt
 from apps.scheduling.services.cycle.cluster_cache import feed_take
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workload_control import workload_requeue, workload_suspend
-from apps.scheduling.services.workloads.extending import workload_extend
+from apps.scheduling.services.workloads.resizing.extending import workload_extend
 from apps.scheduling.services.workloads.stopping import workload_stop
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import BENEFICIARY, ends, parts, preemption, runs

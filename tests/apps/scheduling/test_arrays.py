@@ -23,7 +23,7 @@ from apps.scheduling.services.workloads.arrays import (
     numbers_read,
 )
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.engine.resources.workload_mix import Typical
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.arrivals import mix_read
+from apps.scheduling.selectors.queues.arrivals import mix_read
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from tests.apps.scheduling.test_cycles import submit
 

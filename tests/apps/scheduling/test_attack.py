@@ -14,7 +14,7 @@ from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.urls import urlpatterns
 from apps.scheduling.models import WhatIf
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_ensure, queue_make
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 

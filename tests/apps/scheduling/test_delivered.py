@@ -10,9 +10,9 @@ from apps.fleet.selectors import slice_list
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.errors import HostTooSmall
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.delivered import DeliveredLine, delivered_lines
+from apps.scheduling.selectors.usage.delivered import DeliveredLine, delivered_lines
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 
 pytestmark = pytest.mark.django_db

@@ -11,14 +11,14 @@ from apps.kernel.reach import DataPermission
 from apps.orgs.selectors.roles import reach_of
 from apps.scheduling import tasks
 from apps.scheduling.models import QuotaHold, Workload, WorkloadDependency
-from apps.scheduling.selectors.statistics import figures_get
+from apps.scheduling.selectors.usage.statistics import figures_get
 from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workload_control import workload_resume, workload_suspend
 from apps.scheduling.services.workloads.bulk import workload_submit_many
 from apps.scheduling.services.workloads.dependents import dependencies_due, dependencies_settle
 from apps.scheduling.services.workloads.stopping import workload_stop
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs

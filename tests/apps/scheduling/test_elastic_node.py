@@ -16,7 +16,7 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set, policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_scale
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.tasks import sizes_sweep
 from apps.scheduling.types import WorkloadRequest

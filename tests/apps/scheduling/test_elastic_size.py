@@ -15,10 +15,10 @@ from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.apply_changes import workload_elastic
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workload_control import workload_scale
-from apps.scheduling.services.workloads.elastic_size import size_settle
-from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.resizing.elastic_size import size_settle
+from apps.scheduling.services.workloads.resizing.resizing import workload_resize
 from apps.scheduling.services.workloads.slice_reports import slice_ended, slice_started
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.snapshot.workloads import work_read
 from apps.scheduling.tasks import past_sizes_and_calls_forget, sizes_sweep
 from tests.apps.scheduling.pool import node_make, tenant_ready

@@ -15,7 +15,7 @@ from apps.scheduling.models import Workload
 from apps.scheduling.selectors.executions import execution_place_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.executions import execution_take
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from node_agent.protocol.execution import ARGUMENTS_BYTES
 from portal.gateway.executions import _holds, _place, _taken

@@ -34,9 +34,9 @@ from apps.scheduling.services.workload_control import (
     workload_suspend,
 )
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.resizing import workload_resize
+from apps.scheduling.services.workloads.resizing.resizing import workload_resize
 from apps.scheduling.services.workloads.stopping import workload_stop
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.tasks import funds_sweep
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant

@@ -10,8 +10,8 @@ from apps.fleet.services.slices.gangs import MEETING_PORTS
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.workload_control import workload_requeue
-from apps.scheduling.services.workloads.elastic_size import sizes_prune
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.resizing.elastic_size import sizes_prune
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, tenant_ready
 from tests.apps.scheduling.test_shell import ends, parts, runs

@@ -9,7 +9,7 @@ from apps.scheduling.selectors.timeline import timeline
 from apps.scheduling.selectors.workloads import policy_get, workload_reason
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure, queue_make
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import tenant_ready
 from tests.apps.scheduling.test_preempting import running, state

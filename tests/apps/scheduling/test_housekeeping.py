@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.kernel.actor import SYSTEM
 from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Allocation, Decision, PastUse, QuotaHold, Tally, Workload
-from apps.scheduling.selectors.statistics import decision_counts, workload_counts
+from apps.scheduling.selectors.usage.statistics import decision_counts, workload_counts
 from apps.scheduling.selectors.workloads import quota_get, workload_list_across
 from apps.scheduling.services.cycle.accounting import past_use_account
 from apps.scheduling.services.cycle.housekeeping import DECISIONS_KEPT, decisions_prune, tallies_fold

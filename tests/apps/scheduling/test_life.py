@@ -11,8 +11,8 @@ from apps.fleet.services.groups import group_grant
 from apps.kernel.actor import SYSTEM
 from apps.kernel.flow import MoveRefused
 from apps.scheduling.models import Allocation, Workload
-from apps.scheduling.selectors.queue_tree import queue_tree
-from apps.scheduling.selectors.statistics import figures_get
+from apps.scheduling.selectors.queues.queue_tree import queue_tree
+from apps.scheduling.selectors.usage.statistics import figures_get
 from apps.scheduling.services.cycle import apply_plan
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run

@@ -17,7 +17,7 @@ from apps.kernel.planes import in_tenant
 from apps.notices.models import Message
 from apps.scheduling.errors import QueueInUse
 from apps.scheduling.models import Allocation, Queue, ResourceTicket, SpecialSpec, Workload
-from apps.scheduling.selectors.limits import limits_get
+from apps.scheduling.selectors.entitlements.limits import limits_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.entitlements.access_rules import (
     default_spec_set,
@@ -33,8 +33,8 @@ from apps.scheduling.services.entitlements.resource_tickets import (
 )
 from apps.scheduling.services.queues.queue_settings import queue_change, queue_make, queue_remove
 from apps.scheduling.services.workload_control import workload_resume, workload_scale, workload_suspend
-from apps.scheduling.services.workloads.resizing import workload_resize
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.resizing.resizing import workload_resize
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,9 @@ from apps.fleet.models import MetricSeries
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
-from apps.scheduling.views.metrics import CHARTS_MOST, COMPARED_MOST
+from apps.scheduling.views.work.metrics import CHARTS_MOST, COMPARED_MOST
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
 from tests.apps.scheduling.test_pages import text

@@ -13,7 +13,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.scheduling.engine.model.types import Grant, Placement, Placing
 from apps.scheduling.models import Allocation, TenantQuota, Workload
-from apps.scheduling.selectors.model_usage import quota_list
+from apps.scheduling.selectors.usage.model_usage import quota_list
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set
@@ -21,9 +21,9 @@ from apps.scheduling.services.quota.ending import quota_remove
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workload_control import workload_resume, workload_scale, workload_suspend
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.resizing import workload_resize
-from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.resizing.resizing import workload_resize
+from apps.scheduling.services.workloads.resizing.session_moves import workload_migrate
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit, tenant_ready

@@ -10,9 +10,9 @@ from apps.scheduling.errors import NotMovable
 from apps.scheduling.models import Allocation, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.session_moves import move_done, move_failed, workload_migrate
+from apps.scheduling.services.workloads.resizing.session_moves import move_done, move_failed, workload_migrate
 from apps.scheduling.services.workloads.slice_reports import slice_ended
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import ended, started

@@ -11,9 +11,9 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.errors import DeadlineImpossible, OutsideValidity, PriorityNotAllowed, TooMuchOpen
 from apps.scheduling.models import Queue, SchedulingPolicy, StartEstimate, TenantQuota, WhatIf, Workload
-from apps.scheduling.selectors import forecast
+from apps.scheduling.selectors.forecasts import forecast
+from apps.scheduling.selectors.forecasts.what_if import what_if_get
 from apps.scheduling.selectors.timeline import calibration
-from apps.scheduling.selectors.what_if import what_if_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.cycle.start_estimates import (
     start_estimates_make,
@@ -24,7 +24,7 @@ from apps.scheduling.services.cycle.what_ifs import what_if_ask
 from apps.scheduling.services.entitlements.access_rules import priority_set, special_make, validity_make
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.tasks import what_if_run, what_ifs_sweep
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make, submit

@@ -14,9 +14,9 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make
 from apps.scheduling.services.quota.quotas import quota_set
-from apps.scheduling.services.workloads.session_moves import workload_migrate
+from apps.scheduling.services.workloads.resizing.session_moves import workload_migrate
 from apps.scheduling.services.workloads.stopping import workload_stop
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.states import QuotaItem
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make

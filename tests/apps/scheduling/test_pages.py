@@ -9,7 +9,7 @@ from apps.scheduling.models import Environment, SchedulingPolicy, Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started

@@ -10,15 +10,15 @@ from django.utils import timezone
 from apps.billing.models import UsageRecord
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.models import StartEstimate, WhatIf, Workload
-from apps.scheduling.selectors.queue_tree import queue_tree
+from apps.scheduling.selectors.queues.queue_tree import queue_tree
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.environments import environment_make
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_make
 from apps.scheduling.services.quota.quotas import quota_defaults
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
-from apps.scheduling.views.charts import use_option
-from apps.scheduling.views.policy_changes import changes_said, policy_history
+from apps.scheduling.views.queues.policy_changes import changes_said, policy_history
+from apps.scheduling.views.work.charts import use_option
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
 from tests.apps.scheduling.test_pages import text

@@ -10,7 +10,7 @@ from apps.scheduling.engine.model.types import Ordering, Placing, Policy
 from apps.scheduling.forms.queues import PolicyForm
 from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.snapshot.cluster import policy_read
-from apps.scheduling.views.queues import POLICY_SECTIONS
+from apps.scheduling.views.queues.queues import POLICY_SECTIONS
 
 # None of them is what the engine takes where nothing is said.
 OTHERS = {

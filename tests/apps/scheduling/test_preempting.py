@@ -35,7 +35,7 @@ from apps.scheduling.services.workload_control import workload_suspend
 from apps.scheduling.services.workloads.checkpoints import workload_saved
 from apps.scheduling.services.workloads.slice_reports import slice_ended
 from apps.scheduling.services.workloads.stopping import workload_halt
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.test_shell import read_anew, rows_of

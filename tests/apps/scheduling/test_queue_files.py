@@ -13,7 +13,7 @@ from apps.kernel.errors import Conflict
 from apps.scheduling.engine.model.types import Ordering
 from apps.scheduling.errors import InvalidQueueFile, QueueInUse
 from apps.scheduling.models import Allocation, Queue, Workload
-from apps.scheduling.selectors.queue_state import queue_state, volcano_text
+from apps.scheduling.selectors.queues.queue_state import queue_state, volcano_text
 from apps.scheduling.selectors.workloads import policy_get, queue_get
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run

@@ -19,7 +19,7 @@ from apps.scheduling.errors import (
     RunTooLong,
 )
 from apps.scheduling.models import Queue, UserGroup, Workload
-from apps.scheduling.selectors.queue_state import queue_state
+from apps.scheduling.selectors.queues.queue_state import queue_state
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.entitlements.user_groups import (
@@ -35,7 +35,7 @@ from apps.scheduling.services.queues.queue_settings import (
     queue_make,
     queue_remove,
 )
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import submit
 from tests.apps.scheduling.test_pages import text

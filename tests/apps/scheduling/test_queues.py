@@ -8,7 +8,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.errors import GuaranteeTooLarge, QueueCycle, QueueInUse
 from apps.scheduling.models import Queue
 from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
-from apps.scheduling.selectors.queue_tree import queue_tree
+from apps.scheduling.selectors.queues.queue_tree import queue_tree
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import (

@@ -24,7 +24,7 @@ from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make, queue_remove
 from apps.scheduling.services.workload_control import workload_scale, workload_suspend
 from apps.scheduling.services.workloads.stopping import workload_halt
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.scheduling.pool import node_make, submit, tenant_ready

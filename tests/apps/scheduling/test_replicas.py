@@ -13,7 +13,7 @@ from apps.kernel.errors import InvalidInput, QuotaExceeded
 from apps.scheduling.engine.model.types import ElasticChange, Grant
 from apps.scheduling.errors import GangTooLarge, NotMovable
 from apps.scheduling.models import Allocation, ScalingRule, Workload, WorkloadSize
-from apps.scheduling.selectors.arrivals import mix_read
+from apps.scheduling.selectors.queues.arrivals import mix_read
 from apps.scheduling.selectors.workloads import quota_get
 from apps.scheduling.services.cycle.apply_changes import workload_elastic
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
@@ -22,9 +22,9 @@ from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.scaling import scaling_rules_apply, work_rule_make
 from apps.scheduling.services.workload_control import workload_scale
 from apps.scheduling.services.workloads.bulk import workload_submit_many
-from apps.scheduling.services.workloads.elastic_size import size_settle, sizes_prune
-from apps.scheduling.services.workloads.session_moves import workload_migrate
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.resizing.elastic_size import size_settle, sizes_prune
+from apps.scheduling.services.workloads.resizing.session_moves import workload_migrate
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make, tenant_ready

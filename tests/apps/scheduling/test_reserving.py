@@ -15,7 +15,7 @@ from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
 from apps.scheduling.services.queues.queue_settings import policy_set
 from apps.scheduling.services.queues.reservations import reservation_cancel, reservation_make
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.test_preempting import alice, leading, pool, state, submit
 from tests.apps.scheduling.test_shell import read_anew, rows_of

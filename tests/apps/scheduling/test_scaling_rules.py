@@ -24,7 +24,7 @@ from apps.scheduling.services.scaling import (
     work_rule_make,
     work_rule_remove,
 )
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from tests.apps.scheduling.test_bulk import ASKED, one
 from tests.apps.scheduling.test_elastic_size import acme_ready, confirm, leaves
 from tests.apps.scheduling.test_shell import parts, runs

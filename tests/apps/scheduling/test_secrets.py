@@ -8,7 +8,7 @@ import pytest
 from django.core import serializers as dump
 
 from apps.audit.models import Record
-from apps.console.tenant_archive import tenant_archive
+from apps.console.tenants.archive import tenant_archive
 from apps.fleet.models import Secret, Slice
 from apps.fleet.services.secrets import secret_delete, secret_set
 from apps.kernel.actor import SYSTEM
@@ -16,7 +16,7 @@ from apps.kernel.errors import Forbidden, InvalidInput
 from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.scheduling.pool import tenant_ready
 from tests.apps.scheduling.working_node import WorkingNode

@@ -10,8 +10,8 @@ from apps.scheduling.selectors.workloads import workload_reason
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_ensure
-from apps.scheduling.services.workloads.resizing import workload_resize
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.resizing.resizing import workload_resize
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from tests.apps.fleet.agent import device_report
 from tests.apps.scheduling.pool import tenant_ready

@@ -26,7 +26,7 @@ from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set, queue_change, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults, quota_set
 from apps.scheduling.services.workloads.slice_reports import slice_ended
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 from tests.apps.catalog.market import commodity_make

@@ -11,7 +11,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import WeirError
 from apps.scheduling.errors import InvalidQueueFile
 from apps.scheduling.models import Queue, Workload
-from apps.scheduling.selectors.queue_state import volcano_text
+from apps.scheduling.selectors.queues.queue_state import volcano_text
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import queue_change, queue_close, queue_open

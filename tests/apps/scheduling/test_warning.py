@@ -12,7 +12,7 @@ from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Workload
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
-from apps.scheduling.services.workloads.submit import workload_request
+from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from node_agent.protocol.slices import WorkSpec
 from tests.apps.scheduling.pool import node_make, tenant_ready

@@ -9,8 +9,8 @@ from django.utils import timezone
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.models import Allocation, QueueWindow, Reservation, WhatIf, Workload
-from apps.scheduling.selectors import what_if
-from apps.scheduling.selectors.what_if import kept_read, past_read, what_if_reckon
+from apps.scheduling.selectors.forecasts import what_if
+from apps.scheduling.selectors.forecasts.what_if import kept_read, past_read, what_if_reckon
 from apps.scheduling.services.cycle.what_ifs import what_if_ask, what_if_begin
 from apps.scheduling.services.queues.queue_settings import (
     queue_change,

@@ -32,7 +32,7 @@ def line() -> Line:
 @pytest.fixture
 def client(ann, line, monkeypatch) -> Iterator[Client]:
     # A thread of its own would not see the transaction of the test.
-    monkeypatch.setattr("weir.volume_trees.WORKERS", 1)
+    monkeypatch.setattr("weir.files.trees.WORKERS", 1)
     monkeypatch.setattr("weir.api.time.sleep", lambda _s: None)
     with client_of(ann, line) as made:
         yield made

@@ -14,7 +14,7 @@ from apps.centre.storage_services import (
     storage_class_remove,
     storage_class_switch,
 )
-from apps.console.storage_classes import storage_class_add, storage_class_check
+from apps.console.centre.storage_classes import storage_class_add, storage_class_check
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.planes import in_tenant

@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from weir import volume_files, volume_trees
 from weir.api import Client
 from weir.errors import ApiError, Unreachable, WeirClientError
-from weir.volume_copying import bring, is_place, place_of
+from weir.files import trees as volume_trees
+from weir.files import volume_files
+from weir.files.copying import bring, is_place, place_of
 
 from apps.kernel.planes import in_tenant
 from apps.storage.models import Upload

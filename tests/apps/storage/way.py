@@ -3,7 +3,7 @@
 import httpx
 from django.test import Client as Browser
 from weir.api import Client
-from weir.volume_copying import bring, fetch, place_of
+from weir.files.copying import bring, fetch, place_of
 
 from apps.identity.services.tokens import api_token_make
 from apps.kernel.actor import SYSTEM

@@ -19,7 +19,7 @@ from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from apps.telemetry.services.deliveries import TRIES_MAX
 from apps.telemetry.services.routes import route_edit, route_make, route_remove
 from apps.telemetry.tasks import deliveries_send
-from portal.devstack.ports import any_free
+from portal.devstack.servers.ports import any_free
 
 pytestmark = pytest.mark.req("POOL-12.19")
 

@@ -18,7 +18,7 @@ from django.db import Error, connection
 from apps.kernel.actor import SYSTEM
 from apps.tenancy.schema_template import TEMPLATE, TemplateError, template_ensure
 from apps.tenancy.services import tenant_provision
-from portal.devstack.postgres_server import BINARIES
+from portal.devstack.servers.postgres_server import BINARIES
 from tests.harness.database import ROOT
 
 _HOLDER = """SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)

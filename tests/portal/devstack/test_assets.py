@@ -10,8 +10,9 @@ import pytest
 import uvicorn
 from playwright.sync_api import Page, expect, sync_playwright
 
-from portal.devstack import assets, ports
-from portal.devstack.processes import wait_until
+from portal.devstack import assets
+from portal.devstack.servers import ports
+from portal.devstack.servers.processes import wait_until
 from tests.harness import chromium
 
 pytestmark = [

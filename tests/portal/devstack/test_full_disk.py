@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.devstack.managed_process import Child
 from portal.devstack.options import Options
-from portal.devstack.processes import identity_read, text_write, wait_until
+from portal.devstack.servers.managed_process import Child
+from portal.devstack.servers.processes import identity_read, text_write, wait_until
 from portal.devstack.stack import Stack
 
 

@@ -11,10 +11,10 @@ import pytest
 import redis
 
 from apps.kernel.process_identity import ProcessIdentity
-from portal.devstack import servers
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.errors import LocalError
-from portal.devstack.processes import identity_read, wait_until
+from portal.devstack.servers.processes import identity_read, wait_until
+from portal.devstack.servers.servers import servers
 
 _HOLD = """
 import sys, time

@@ -8,7 +8,7 @@ import pytest
 
 from portal.devstack.errors import LocalError
 from portal.devstack.options import Options
-from portal.devstack.processes import identity_read, wait_until
+from portal.devstack.servers.processes import identity_read, wait_until
 from portal.devstack.stack import Stack
 from tests.harness.portal import own_environment, portal_folder
 

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta, timezone
 import pytest
 import weir as package
 from typer.testing import CliRunner
-from weir.cli import main, running, submitting, workloads
+from weir.cli import main
 from weir.cli.main import app
 from weir.cli.units import cores_milli, instant, memory_mib
+from weir.cli.work import running, submitting, workloads
 from weir.errors import ApiError, WeirClientError
 
 from tests.unit.client.centre import Centre

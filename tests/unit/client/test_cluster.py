@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 import yaml
 from typer.testing import CliRunner
-from weir.cli import queues
+from weir.cli.centre import queues
 from weir.cli.main import app
 from weir.cluster import Cluster, manifests_of, text_of
 from weir.errors import WeirClientError

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 from typer.testing import CliRunner
-from weir.cli import resources, running, submitting, workloads
+from weir.cli import resources
 from weir.cli.main import app
+from weir.cli.work import running, submitting, workloads
 
 from tests.unit.client.centre import Centre
 

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from typer.testing import CliRunner
-from weir.cli import submitting
 from weir.cli.job_files.figures import begin, binary_mib, clock_s, quantity_mib
 from weir.cli.job_files.read import job_of
 from weir.cli.main import app
+from weir.cli.work import submitting
 from weir.errors import WeirClientError
 
 from tests.unit.client.centre import Centre

@@ -2,7 +2,7 @@
 
 import pytest
 from typer.testing import CliRunner
-from weir.cli import reservations
+from weir.cli.centre import reservations
 from weir.cli.main import app
 
 ROW = {

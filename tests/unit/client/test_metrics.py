@@ -5,8 +5,8 @@ import json
 import pytest
 import weir
 from typer.testing import CliRunner
-from weir.cli import metrics as command
 from weir.cli.main import app
+from weir.cli.work import metrics as command
 
 from node_agent.protocol import metric_bounds
 from node_agent.protocol.metric_bounds import FOLDER, VARIABLE

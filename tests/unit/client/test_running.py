@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import weir
-from weir.cli.running import (
+from weir.cli.units import pairs
+from weir.cli.work.running import (
     _environment,
     _program,
     _run,
@@ -17,7 +18,6 @@ from weir.cli.running import (
     _session_write,
     _tell_unused,
 )
-from weir.cli.units import pairs
 from weir.errors import WeirClientError
 from weir.session import Lease, SessionEnded
 

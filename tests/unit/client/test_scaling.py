@@ -3,9 +3,9 @@
 import pytest
 import weir as weir_package
 from typer.testing import CliRunner
-from weir.cli import scaling
 from weir.cli.main import app
-from weir.cli.scaling import spans
+from weir.cli.work import scaling
+from weir.cli.work.scaling import spans
 from weir.errors import WeirClientError
 
 from tests.unit.client.centre import Centre

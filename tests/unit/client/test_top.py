@@ -4,7 +4,7 @@ import json
 
 import pytest
 from typer.testing import CliRunner
-from weir.cli import top
+from weir.cli.centre import top
 from weir.cli.main import app
 
 from tests.unit.client.centre import Centre

@@ -9,8 +9,8 @@ from apps.kernel.control_characters import control_fault
 from apps.kernel.errors import InvalidInput
 from apps.kernel.forms import SoundForm
 from apps.kernel.spreadsheet import table_read
-from apps.scheduling.api.bulk import jobs_read
 from apps.scheduling.api.serializers.workloads import WorkloadIn
+from apps.scheduling.api.work.bulk import jobs_read
 from apps.storage.errors import PathRefused
 from apps.storage.paths import names_of
 from apps.ticketing.ticket_form import values_take

@@ -6,7 +6,7 @@ import pytest
 
 from node_agent.files import write_json
 from node_agent.runtime.scratch_disk import scratch_disk_mib
-from node_agent.runtime.shim.disk import DiskWatch
+from node_agent.runtime.shim.measures.disk import DiskWatch
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 

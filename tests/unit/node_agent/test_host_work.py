@@ -14,8 +14,8 @@ from node_agent.machine import DevicesFound, Machine, Observed, Start
 from node_agent.protocol.messages import DesiredSession, DesiredSlice, DeviceReport, WorkSpec
 from node_agent.runtime.limits.cgroup_v1 import CgroupV1, cgroup_v1_make
 from node_agent.runtime.records.slice_records import UNBOUNDED_MIB, SliceSpec
-from node_agent.runtime.shim.kernel_limits import HostLimits
-from node_agent.runtime.shim.work_variables import environment
+from node_agent.runtime.shim.measures.kernel_limits import HostLimits
+from node_agent.runtime.shim.programs.work_variables import environment
 from tests.unit.node_agent.test_machine import held, machine, replied, report, wanted
 
 CARD = Device(uid="GPU-1", index=0, vendor="nvidia", model="A100", memory_mib=40_960, cores=108,

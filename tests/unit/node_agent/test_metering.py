@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from node_agent.runtime.records.meter import GAP_NS, NS, Meter, Span
 from node_agent.runtime.records.usage_journal import JournalReader, JournalWriter
-from node_agent.runtime.shim.throttle import Throttle
+from node_agent.runtime.shim.sharing.throttle import Throttle
 
 pytestmark = pytest.mark.req("PLAT-OPS-22")
 T0 = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -18,8 +18,8 @@ from node_agent.runtime.metrics.reader import PIECE_BYTES, MetricsReader
 from node_agent.runtime.metrics.sending import batch_oldest, batches_drop
 from node_agent.runtime.metrics.spool import WAITING_MOST, MetricsSpool
 from node_agent.runtime.records.meter import NS
-from node_agent.runtime.shim import metrics as shim_module
-from node_agent.runtime.shim.metrics import POINTS_AT_LAST, SEND_S, MetricsControl
+from node_agent.runtime.shim.measures import metrics as shim_module
+from node_agent.runtime.shim.measures.metrics import POINTS_AT_LAST, SEND_S, MetricsControl
 
 MOST = 10 * PIECE_BYTES
 

@@ -19,12 +19,12 @@ from node_agent.runtime import proc
 from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.records.slice_records import SliceSpec
-from node_agent.runtime.shim.device_meter import CpuMeter
-from node_agent.runtime.shim.device_sharing import Entry, PeerUsage, compute_rate, memory_room
-from node_agent.runtime.shim.idle import IdleWatch
+from node_agent.runtime.shim.measures.device_meter import CpuMeter
+from node_agent.runtime.shim.measures.idle import IdleWatch
+from node_agent.runtime.shim.programs.workload_process import Work
 from node_agent.runtime.shim.session import SessionControl
-from node_agent.runtime.shim.share import Share
-from node_agent.runtime.shim.workload_process import Work
+from node_agent.runtime.shim.sharing.device_sharing import Entry, PeerUsage, compute_rate, memory_room
+from node_agent.runtime.shim.sharing.share import Share
 from tests.processes.test_edges import spec as program_spec
 
 TENTH = NS // 10

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node_agent.runtime.shim.device_sharing import Entry
-from node_agent.runtime.shim.throttle import STEP_MIN_S, Throttle
-from node_agent.runtime.shim.turns import PERIOD_S, Turn, turn_of
+from node_agent.runtime.shim.sharing.device_sharing import Entry
+from node_agent.runtime.shim.sharing.throttle import STEP_MIN_S, Throttle
+from node_agent.runtime.shim.sharing.turns import PERIOD_S, Turn, turn_of
 
 pytestmark = pytest.mark.req("POOL-12.1", "POOL-7.3b")
 SHARES = st.lists(st.integers(1, 100), min_size=1, max_size=12)

@@ -5,8 +5,8 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weir.link_backlog import Backlog
-from weir.link_replies import Waiter, Waiters
+from weir.link.backlog import Backlog
+from weir.link.replies import Waiter, Waiters
 
 from weir_wire import wire
 from weir_wire.transport import Stream

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, SchedulingPolicy, WhatIf
 from apps.scheduling.models.oversubscription import MOST_JOBS
-from apps.scheduling.selectors.what_if import MOST_DAYS
+from apps.scheduling.selectors.forecasts.what_if import MOST_DAYS
 from apps.scheduling.states import MOST_QUEUE_PRIORITY, Oversubscribe
 from apps.scheduling.types import MOST_MOVES, MOST_RESERVED_STARTS
 

@@ -26,8 +26,8 @@ from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.batch import QuotaUse, quotas_use
 from apps.scheduling.services.quota.models import models_refused
-from apps.scheduling.services.workloads.elastic_size import shares_quota, size_change
 from apps.scheduling.services.workloads.ending import workload_changed
+from apps.scheduling.services.workloads.resizing.elastic_size import shares_quota, size_change
 from apps.scheduling.services.workloads.slice_reports import slice_started
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import AfterStop, AllocationState, DecisionKind, PreemptionCause, WorkloadState

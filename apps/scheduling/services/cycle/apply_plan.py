@@ -35,9 +35,9 @@ from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.services.entitlements.start_limits import Starts
 from apps.scheduling.services.quota.batch import QuotaUse, quotas_use
 from apps.scheduling.services.quota.models import models_refused
-from apps.scheduling.services.workloads.checks import groups_refused
-from apps.scheduling.services.workloads.elastic_size import sizes_begin
 from apps.scheduling.services.workloads.ending import workload_refuse
+from apps.scheduling.services.workloads.resizing.elastic_size import sizes_begin
+from apps.scheduling.services.workloads.submission.checks import groups_refused
 from apps.scheduling.snapshot.cluster import guarantees_reclaimed, policy_get
 from apps.scheduling.states import FLOW, DecisionKind, WorkloadState
 from node_agent.protocol.fields import GRACE_MAX_S

@@ -15,7 +15,7 @@ from django.utils import timezone
 from apps.kernel.prepared_queries import prepared
 from apps.scheduling.engine.model import types as engine
 from apps.scheduling.engine.state.scheduler_state import SchedulerState
-from apps.scheduling.selectors.arrivals import mix_read
+from apps.scheduling.selectors.queues.arrivals import mix_read
 from apps.scheduling.services.cycle.apply_plan import Chosen
 from apps.scheduling.snapshot import cluster, workloads
 

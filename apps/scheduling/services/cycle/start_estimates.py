@@ -15,7 +15,7 @@ from apps.kernel.prepared_queries import prepared
 from apps.kernel.service import service
 from apps.scheduling.models import StartEstimate, Workload
 from apps.scheduling.permissions import ResourcePermission as P
-from apps.scheduling.selectors.forecast import (
+from apps.scheduling.selectors.forecasts.forecast import (
     Expectation,
     Now,
     by_pace,
@@ -25,7 +25,7 @@ from apps.scheduling.selectors.forecast import (
     pace_of,
     snapshot_with_history,
 )
-from apps.scheduling.services.workloads.submit import workload_draft
+from apps.scheduling.services.workloads.submission.submit import workload_draft
 from apps.scheduling.states import (
     NOT_HELD_BACK,
     WorkloadState,

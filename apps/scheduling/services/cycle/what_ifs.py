@@ -16,7 +16,7 @@ from apps.kernel.service import service
 from apps.scheduling.events import WhatIfAsked, WhatIfEnded
 from apps.scheduling.models import WhatIf
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.what_if import MOST_DAYS, past_check, what_if_get, what_ifs_open
+from apps.scheduling.selectors.forecasts.what_if import MOST_DAYS, past_check, what_if_get, what_ifs_open
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change
 from apps.scheduling.services.quota.quotas import quota_set

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from django.utils import timezone
 
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.limits import Limit, limits_any, limits_get, user_usage_get
+from apps.scheduling.selectors.entitlements.limits import Limit, limits_any, limits_get, user_usage_get
 from apps.scheduling.services.workloads.admission import asked_of, beyond
 
 Whose = tuple[int, int]

@@ -12,7 +12,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.scheduling.engine.model.types import QueueState
 from apps.scheduling.errors import DefaultQueueStays, GuaranteeTooLarge, QueueCycle, QueueInUse
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, Workload
-from apps.scheduling.selectors.queue_tree import pool_room
+from apps.scheduling.selectors.queues.queue_tree import pool_room
 from apps.scheduling.states import FINAL_STATES, Oversubscribe, WorkloadState
 
 MAX_WEIGHT = 1000

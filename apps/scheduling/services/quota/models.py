@@ -14,7 +14,7 @@ from apps.fleet.models import Device
 from apps.fleet.services.slices.slice_allocation import ShareRequest
 from apps.kernel.errors import QuotaExceeded
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.model_usage import NOTHING, model_allocated, model_named, model_waiting
+from apps.scheduling.selectors.usage.model_usage import NOTHING, model_allocated, model_named, model_waiting
 from apps.scheduling.services.quota.room import Rooms, quota_rooms
 from apps.scheduling.states import HOLDING_STATES, AllocationState, QuotaItem
 from apps.scheduling.text.quota_items import item_amounts

@@ -10,7 +10,7 @@ from apps.kernel.errors import Conflict, InvalidInput
 from apps.kernel.service import service
 from apps.scheduling.models import QuotaHold, TenantQuota
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.model_usage import MODEL_ITEMS, pool_models
+from apps.scheduling.selectors.usage.model_usage import MODEL_ITEMS, pool_models
 from apps.scheduling.services.quota.room import quota_exceeded, quota_rooms
 from apps.scheduling.states import HoldState, QuotaItem
 from apps.tenancy.models import Tenant

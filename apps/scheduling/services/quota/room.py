@@ -15,7 +15,7 @@ from apps.centre.selectors import quotas_are_kept
 from apps.kernel.errors import QuotaExceeded
 from apps.kernel.prepared_queries import Param, PreparedValues
 from apps.scheduling.models import OrganizationQuota, QuotaHold, QuotaOrganization, TenantQuota
-from apps.scheduling.selectors.quotas import line_above
+from apps.scheduling.selectors.entitlements.quotas import line_above
 from apps.scheduling.states import HoldState, QuotaItem
 from apps.scheduling.text.quota_items import item_amounts
 

@@ -28,7 +28,7 @@ from apps.scheduling.models import (
 )
 from apps.scheduling.models.entitlements import MEMBER_MOST_PRIORITY
 from apps.scheduling.queue_config.time_windows import weekly_text
-from apps.scheduling.selectors.limits import Limit, limits_get, user_usage_get
+from apps.scheduling.selectors.entitlements.limits import Limit, limits_get, user_usage_get
 from apps.scheduling.states import Purpose
 from apps.scheduling.text.quota_items import item_amounts
 from apps.tenancy.models import Tenant

@@ -26,9 +26,9 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.permissions import work_reached
 from apps.scheduling.services.workloads.admission import admission_check, open_check
 from apps.scheduling.services.workloads.bulk import row_like
-from apps.scheduling.services.workloads.dependencies import waits_read
 from apps.scheduling.services.workloads.stopping import workload_stop
-from apps.scheduling.services.workloads.submit import take_in, workload_draft, workload_request
+from apps.scheduling.services.workloads.submission.dependencies import waits_read
+from apps.scheduling.services.workloads.submission.submit import take_in, workload_draft, workload_request
 from apps.scheduling.states import FINAL_STATES, TURN_CODE, WorkloadState
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant

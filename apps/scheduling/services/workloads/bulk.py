@@ -20,8 +20,8 @@ from apps.scheduling.locks import submissions_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.services.workloads.admission import MOST, admission_check, open_check
-from apps.scheduling.services.workloads.dependencies import waits_read
-from apps.scheduling.services.workloads.submit import take_in, workload_draft
+from apps.scheduling.services.workloads.submission.dependencies import waits_read
+from apps.scheduling.services.workloads.submission.submit import take_in, workload_draft
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
 

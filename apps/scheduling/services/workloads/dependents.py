@@ -8,8 +8,8 @@ from django.utils import timezone
 from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.scheduling.models import Workload, WorkloadDependency
-from apps.scheduling.services.workloads.dependencies import holds, reason_of
 from apps.scheduling.services.workloads.ending import workload_changed, workload_end
+from apps.scheduling.services.workloads.submission.dependencies import holds, reason_of
 from apps.scheduling.states import FINAL_STATES, TURN_CODE, AfterWork, WorkloadState
 
 NEVER_CODE = "dependency_failed"

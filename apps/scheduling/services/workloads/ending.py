@@ -20,7 +20,7 @@ from apps.scheduling.models import Workload, WorkloadDependency
 from apps.scheduling.services.decisions import decided
 from apps.scheduling.services.quota.quotas import quota_release
 from apps.scheduling.services.workloads.notifications import workload_notify
-from apps.scheduling.services.workloads.submit import direct_ended
+from apps.scheduling.services.workloads.submission.submit import direct_ended
 from apps.scheduling.states import FLOW, DecisionKind, WorkloadState
 
 STOPPED: Mapping[str, Any] = {"after_stop": "", "preempted_by": None, "preemption_cause": ""}

@@ -15,7 +15,7 @@ from apps.kernel.service import service
 from apps.notices.services import notice_send
 from apps.scheduling.locks import slices_lock, workload_lock
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.unfunded import FUNDS_CODE
+from apps.scheduling.selectors.entitlements.unfunded import FUNDS_CODE
 from apps.scheduling.services.workloads.ending import workload_changed, workload_put_aside
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import AfterStop, WorkloadState

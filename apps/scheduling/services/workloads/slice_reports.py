@@ -16,13 +16,6 @@ from apps.scheduling.locks import workload_lock
 from apps.scheduling.models import Workload
 from apps.scheduling.services.decisions import decided, submitted
 from apps.scheduling.services.workloads.checkpoints import lost_card_seconds
-from apps.scheduling.services.workloads.elastic_size import (
-    share_is_spare,
-    share_left,
-    share_started,
-    shares_go_on,
-    shares_outliving,
-)
 from apps.scheduling.services.workloads.ending import (
     STOPPED,
     awaited_tell,
@@ -32,6 +25,13 @@ from apps.scheduling.services.workloads.ending import (
     workload_put_aside,
 )
 from apps.scheduling.services.workloads.funds import funds_asked_again
+from apps.scheduling.services.workloads.resizing.elastic_size import (
+    share_is_spare,
+    share_left,
+    share_started,
+    shares_go_on,
+    shares_outliving,
+)
 from apps.scheduling.services.workloads.stopping import slices_stop, stop_begin
 from apps.scheduling.states import FLOW, AfterStop, AllocationState, DecisionKind, WorkloadState
 

@@ -1,9 +1,0 @@
-from django.urls import path
-
-from apps.console import client_views
-
-app_name = "client"
-urlpatterns = [
-    path("", client_views.install, name="install"),
-    path("<str:name>", client_views.wheel, name="wheel"),
-]

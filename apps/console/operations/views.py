@@ -1,0 +1,207 @@
+"""The operator pages on the provider's host: what needs somebody now, over all tenants."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.billing.charts import trend_option
+from apps.cases.models import Case
+from apps.cases.selectors import case_inbox, case_list, case_tickets
+from apps.cases.types import CaseKind
+from apps.console.centre.checklist import lacks
+from apps.console.operations import selectors as read
+from apps.console.operations.charts import alarm_option
+from apps.console.operations.forms import AlarmsForm, CasesForm, InboxForm
+from apps.fleet.states import NodeState
+from apps.identity.pages.access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
+from apps.identity.pages.requests import PortalRequest
+from apps.identity.services.users import tenants_of
+from apps.kernel.errors import Forbidden
+from apps.kernel.spreadsheet import CSV_TYPE, csv_lines
+from apps.scheduling.selectors.workloads import workload_reason
+from apps.telemetry.services.alarms import alarm_acknowledge
+from apps.telemetry.states import AlarmLevel
+from apps.tenancy.selectors import tenant_list
+from apps.ticketing.selectors import category_list, path_names
+
+SHOWN = 6
+
+
+# --- ways in ---------------------------------------------------------------------------------------------------
+
+
+@require_GET
+def admin_login(request: PortalRequest) -> HttpResponse:
+    """The admin signs in where everybody does; who is signed in and no operator is told so."""
+    wanted = next_url(request, "/admin/")
+    if not request.actor.is_user:
+        return redirect(f"{LOGIN}?{urlencode({'next': wanted})}")
+    if request.actor.kind != "operator":
+        raise Forbidden(_("This is for operators."))
+    return redirect(wanted)
+
+
+@page(plane="provider")
+def home(request: PortalRequest) -> HttpResponse:
+    """The overview; a tenant's people are shown the way to their tenants."""
+    if request.actor.kind != "operator":
+        tenants = tenants_of(request.user)
+        if len(tenants) == 1:
+            return redirect(f"/t/{tenants[0].schema_name}/")
+        return render(request, "operator/my_tenants.html", {"tenants": tenants})
+    topics = ["alarms", "cases", "pool"]
+    return show(request, "operator/home", {**operator_figures(request), "topics": topics, "live": topics})
+
+
+def operator_figures(request: PortalRequest) -> dict[str, Any]:
+    """What the operator pages show, each part as far as the active role may see it."""
+    actor = request.actor
+    found: dict[str, Any] = {}
+    if actor.may("alarms.view"):
+        rows = read.alarm_open_list()
+        found |= {"alarms": rows[:SHOWN], "alarm_count": rows.count()}
+    if actor.may("fleet.view"):
+        nodes = read.pool_use()
+        lost = sum(use.node.state == NodeState.LOST for use in nodes)
+        found |= {"nodes": nodes, "lost_count": lost}
+    if actor.may("scheduling.view"):
+        rows = read.waiting_list()
+        waiting = [(row, workload_reason(row)) for row in rows[:SHOWN]]
+        found |= {"waiting": waiting, "waiting_count": rows.count()}
+    if actor.may("cases.view"):
+        tasks = case_inbox(actor=actor)
+        found |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
+        found["counts"] = read.case_counts(actor, (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET))
+    return found
+
+
+@operator_page("tenancy.view")
+def checklist(request: PortalRequest) -> HttpResponse:
+    """What the centre still lacks; nothing where there is nothing."""
+    rows = [(lack, request.actor.may(lack.permission)) for lack in lacks()]
+    return render(request, "operator/_checklist.html", {"rows": rows})
+
+
+@operator_page("billing.view")
+def revenue(request: PortalRequest) -> HttpResponse:
+    """Rated use of this month by day, over all tenants."""
+    days, total = read.revenue_days()
+    context = {"days": days, "total": total, "option": trend_option(days)}
+    return render(request, "operator/_revenue.html", context)
+
+
+# --- cases -----------------------------------------------------------------------------------------------------
+
+
+@operator_page("cases.view")
+def inbox(request: PortalRequest) -> HttpResponse:
+    """The operators' approval tasks of all tenants (PLAT-TODO-1); each opens in its tenant."""
+    chosen = cleaned(InboxForm(request.GET))
+    context = {
+        "chosen": chosen,
+        "rows": paged(request, case_inbox(actor=request.actor, tab=chosen["tab"])),
+        "waiting": case_inbox(actor=request.actor).count(),
+        "live": ["cases"],
+    }
+    return show(request, "operator/inbox", context)
+
+
+@operator_page("cases.view")
+def cases(request: PortalRequest) -> HttpResponse:
+    """Forms, orders, tickets and tasks of every tenant (PLAT-OPS-17, -18, -23)."""
+    chosen = cleaned(CasesForm(request.GET))
+    return show(request, "operator/cases", _cases(request, chosen))
+
+
+@operator_page("cases.view")
+def tickets(request: PortalRequest) -> HttpResponse:
+    """Work tickets of every tenant: by tab, number, state, category and tenant (PLAT-TODO-9, PLAT-TODO-14)."""
+    chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
+    more = {"is_tickets": True, "categories": path_names(category_list())}
+    return show(request, "operator/cases", _cases(request, chosen) | more)
+
+
+def _chosen_cases(request: PortalRequest, chosen: dict[str, Any]) -> QuerySet[Case]:
+    if chosen["kind"] == CaseKind.TICKET:
+        return case_tickets(actor=request.actor, tab=chosen["tab"], filters=chosen)
+    return case_list(actor=request.actor, filters=chosen)
+
+
+def _cases(request: PortalRequest, chosen: dict[str, Any]) -> dict[str, Any]:
+    rows = paged(request, _chosen_cases(request, chosen))
+    for row in rows:
+        row.state_label = read.state_label(row.kind, row.state)
+    return {
+        "rows": rows,
+        "chosen": chosen,
+        "kinds": CaseKind.choices,
+        "states": read.STATES[CaseKind(chosen["kind"])].choices,
+        "tenants": tenant_list(),
+        "export": urlencode({name: value for name, value in chosen.items() if value}),
+        "live": ["cases"],
+    }
+
+
+@operator_page("cases.view")
+def export(request: PortalRequest) -> StreamingHttpResponse:
+    """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
+    chosen = cleaned(CasesForm(request.GET))
+    rows = read.case_rows(_chosen_cases(request, chosen))
+    response = StreamingHttpResponse(_csv(rows), content_type=CSV_TYPE)
+    response["Content-Disposition"] = f'attachment; filename="weir-{chosen["kind"]}.csv"'
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _csv(rows: Iterator[list[str]]) -> Iterator[str]:
+    head = [
+        _("Business number"), _("Title"), _("State"), _("Tenant"), _("Organization"), _("Business system"),
+        _("Applicant"), _("Created at"),
+    ]  # fmt: skip
+    # Spreadsheets take a file for UTF-8 only with this mark.
+    yield "\ufeff"
+    yield from csv_lines([head])
+    yield from csv_lines(rows)
+
+
+# --- the pool and its alarms -----------------------------------------------------------------------------------
+
+
+@operator_page("fleet.view")
+def pool(request: PortalRequest) -> HttpResponse:
+    """Nodes, devices and slices with what is held and what is delivered."""
+    return show(request, "operator/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
+
+
+@operator_page("alarms.view")
+def alarms(request: PortalRequest) -> HttpResponse:
+    """Alarms as they come, with their trend (PLAT-OBS-11 to -13, PLAT-OBS-18)."""
+    chosen = cleaned(AlarmsForm(request.GET))
+    rows = read.alarm_filtered(**chosen)
+    days = read.alarm_days(rows)
+    context = {
+        "chosen": chosen,
+        "rows": paged(request, rows),
+        "levels": AlarmLevel.choices,
+        "counts": read.alarm_counts(),
+        "option": alarm_option(days) if days else None,
+        "live": ["alarms"],
+    }
+    return show(request, "operator/alarms", context)
+
+
+@require_POST
+@operator_page("alarms.manage")
+def acknowledge(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """Say that one looks after it; it stays open until its cause is gone."""
+    row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)
+    messages.success(request, _("Acknowledged: %(alarm)s") % {"alarm": row})
+    return go(request, "operator:alarms")

@@ -1,0 +1,230 @@
+"""The operators' watching pages: the pool's log, the alarm centre, the statistics centre."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from apps.console.alarms.steps import alarm_link, alarm_steps, alarm_subject
+from apps.console.operations import capacity as planning
+from apps.console.operations import charts
+from apps.console.operations.watching_forms import (
+    SPANS,
+    ExportForm,
+    LogsForm,
+    RouteForm,
+    RuleEditForm,
+    RuleForm,
+    StatisticsForm,
+)
+from apps.console.reports.base import period
+from apps.console.reports.table import COLUMNS, REPORTS, report_rows
+from apps.identity.models import OperatorRole
+from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
+from apps.telemetry import selectors as read
+from apps.telemetry.exports import exported
+from apps.telemetry.metrics import METRICS
+from apps.telemetry.services.routes import route_edit, route_make, route_remove
+from apps.telemetry.services.rules import rule_edit, rule_make
+from apps.telemetry.states import AlarmLevel, Comparison, LogLevel
+
+LOGS_PER_PAGE = 50
+
+
+def _query(chosen: dict[str, Any]) -> str:
+    """What was chosen, for the address of a file: instants as the forms read them."""
+    given = {name: value for name, value in chosen.items() if value not in (None, "")}
+    return urlencode(
+        {name: getattr(value, "isoformat", lambda value=value: value)() for name, value in given.items()}
+    )
+
+
+# --- the log ---------------------------------------------------------------------------------------------------
+
+
+@operator_page("logs.view")
+def logs(request: PortalRequest) -> HttpResponse:
+    """The pool's log by severity, task, priority, component, node and time (POOL-12.18)."""
+    chosen = cleaned(LogsForm(request.GET))
+    context = {
+        "chosen": chosen,
+        "rows": paged(request, read.log_list(**chosen), LOGS_PER_PAGE),
+        "levels": LogLevel.choices,
+        "components": read.log_components(),
+        "export": _query(chosen),
+    }
+    return show(request, "telemetry/logs", context)
+
+
+@operator_page("logs.view")
+def logs_export(request: PortalRequest) -> StreamingHttpResponse:
+    """Exactly the lines that meet the present conditions, as a file."""
+    chosen = cleaned(ExportForm(request.GET))
+    form = chosen.pop("format")
+    return exported(read.log_rows(read.log_list(**chosen)), read.LOG_COLUMNS, form=form, name="log")
+
+
+@operator_page("logs.view")
+def log_entry(request: PortalRequest, pk: int) -> HttpResponse:
+    """One line with all that is known of it."""
+    return show(request, "telemetry/log_entry", {"row": read.log_get(pk)})
+
+
+# --- alarms ----------------------------------------------------------------------------------------------------
+
+
+@operator_page("alarms.view")
+def alarm(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """One alarm: its rule, its times, whom it was told, what to do about it."""
+    row = read.alarm_get(uid)
+    help_on = {"link": alarm_link(row), "subject": alarm_subject(row), "steps": alarm_steps(row)}
+    return show(
+        request, "telemetry/alarm", {"row": row, "role_names": _role_names(), "live": ["alarms"], **help_on}
+    )
+
+
+def _role_names() -> dict[str, str]:
+    is_zh = (get_language() or "").startswith("zh")
+    return {row.code: row.name_zh if is_zh else row.name_en for row in OperatorRole.objects.all()}
+
+
+@operator_page("alarms.view")
+def rules(request: PortalRequest) -> HttpResponse:
+    """When alarms are raised."""
+    return show(request, "telemetry/rules", {"rows": read.rule_list()})
+
+
+@operator_page("alarms.manage")
+def rule_new(request: PortalRequest) -> HttpResponse:
+    """Watch another metric, or one subject apart."""
+    if request.method == "POST":
+        form = RuleForm(request.POST)
+        given = cleaned(form)
+        changes = form.changes(given, is_event=False)
+        row = rule_make(actor=request.actor, code=given["code"], metric=given["metric"], **changes)
+        messages.success(request, _("Rule %(code)s holds from now on.") % {"code": row.code})
+        return go(request, "operator:rules")
+    metrics = [metric for metric in METRICS.values() if not metric.is_event]
+    context = {"metrics": metrics, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
+    return show(request, "telemetry/rule", context)
+
+
+@operator_page("alarms.manage")
+def rule(request: PortalRequest, code: str) -> HttpResponse:
+    """Edit a rule; the new figures hold at once."""
+    row = read.rule_get(code)
+    if request.method == "POST":
+        form = RuleEditForm(request.POST)
+        changes = form.changes(cleaned(form), is_event=row.is_event)
+        rule_edit(actor=request.actor, code=code, changes=changes)
+        messages.success(request, _("Rule %(code)s is changed.") % {"code": code})
+        return go(request, "operator:rules")
+    context = {"row": row, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
+    return show(request, "telemetry/rule", context)
+
+
+@require_POST
+@operator_page("alarms.manage")
+def rule_switch(request: PortalRequest, code: str) -> HttpResponse:
+    """Enable a disabled rule, disable an enabled one."""
+    is_enabled = request.POST.get("is_enabled") == "1"
+    rule_edit(actor=request.actor, code=code, changes={"is_enabled": is_enabled})
+    told = _("Rule %(code)s is enabled.") if is_enabled else _("Rule %(code)s is disabled: it is silent.")
+    messages.success(request, told % {"code": code})
+    return go(request, "operator:rules")
+
+
+@operator_page("alarms.view")
+def routes(request: PortalRequest) -> HttpResponse:
+    """Who is told of alarms and how, and what was told."""
+    if request.method == "POST":
+        route_make(actor=request.actor, **cleaned(RouteForm(request.POST)))
+        messages.success(request, _("Alarms are told over this route from now on."))
+        return go(request, "operator:routes")
+    context = {
+        "routes": read.route_list(),
+        "rows": paged(request, read.delivery_list()),
+        "severities": AlarmLevel.choices,
+        "roles": OperatorRole.objects.all(),
+        "role_names": _role_names(),
+        "live": ["alarms"],
+    }
+    return show(request, "telemetry/routes", context)
+
+
+@require_POST
+@operator_page("alarms.manage")
+def route_switch(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """Switch a route on or off, or remove it."""
+    act = request.POST.get("act")
+    if act == "remove":
+        route_remove(actor=request.actor, route_uid=uid)
+        messages.success(request, _("The route is removed."))
+    else:
+        route_edit(actor=request.actor, route_uid=uid, changes={"is_enabled": act == "enable"})
+    return go(request, "operator:routes")
+
+
+# --- statistics ------------------------------------------------------------------------------------------------
+
+
+@operator_page("reports.view")
+def statistics(request: PortalRequest) -> HttpResponse:
+    """Resources, tasks, operations and energy over a time (POOL-12.21)."""
+    chosen = cleaned(StatisticsForm(request.GET))
+    over = period(chosen["from_at"], chosen["to_at"])
+    report = REPORTS[chosen["report"]](over)
+    asked = {"report": chosen["report"], "span": "own", "from_at": over.from_at, "to_at": over.to_at}
+    context = {
+        "chosen": chosen,
+        "over": over,
+        "report": report,
+        "spans": SPANS,
+        "option": charts.report_option(report),
+        "power": _power_option() if chosen["report"] == "energy" else None,
+        "export": _query(asked),
+    }
+    return show(request, "telemetry/statistics", context)
+
+
+def _power_option() -> dict[str, Any] | None:
+    """The pool's power of the last day."""
+    since = timezone.now() - timedelta(days=1)
+    points = read.series_get(series="power_w", subject="pool", since=since)
+    return charts.line_option(
+        [(timezone.localtime(at).strftime("%H:%M:%S"), value) for at, value in points], "W"
+    )
+
+
+@operator_page("reports.view")
+def statistics_export(request: PortalRequest) -> StreamingHttpResponse:
+    """The report as CSV, a line for each figure."""
+    chosen = cleaned(StatisticsForm(request.GET))
+    report = REPORTS[chosen["report"]](period(chosen["from_at"], chosen["to_at"]))
+    return exported(report_rows(report), COLUMNS, form="csv", name=f"report-{chosen['report']}")
+
+
+# --- capacity --------------------------------------------------------------------------------------------------
+
+
+@operator_page("reports.view")
+def capacity(request: PortalRequest) -> HttpResponse:
+    """What each pool was asked for, what will be asked, and when it no longer suffices (ELA-102)."""
+    rows = planning.outlook_list()
+    code = request.GET.get("pool", "")
+    chosen = next((row for row in rows if row.code == code), rows[0])
+    context = {
+        "rows": rows,
+        "chosen": chosen,
+        "option": charts.outlook_option(chosen),
+        "ahead": planning.AHEAD_DAYS,
+    }
+    return show(request, "operator/capacity", context)

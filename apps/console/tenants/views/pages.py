@@ -1,0 +1,68 @@
+"""The operators' pages of tenants: the list, one tenant with all its parts, and its records as a file."""
+
+from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from apps.console.operations.selectors import state_label
+from apps.console.tenants.forms import (
+    CreditForm,
+    DepositForm,
+    QuotasForm,
+    ReasonForm,
+    TenantFilterForm,
+    TenantNameForm,
+)
+from apps.console.tenants.overview import tenant_overview
+from apps.console.tenants.services import tenant_archive_take
+from apps.console.tenants.views.opening import tenant_address
+from apps.identity.pages.access import cleaned, filter_query, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
+from apps.tenancy.selectors import tenant_find, tenant_shown
+from apps.tenancy.states import ENDED, TenantState
+
+
+@operator_page("tenancy.view")
+def tenants(request: PortalRequest) -> HttpResponse:
+    """Whom the centre serves, ended ones too, by name, code and state (PLAT-TEN-8)."""
+    chosen = cleaned(TenantFilterForm(request.GET))
+    context = {
+        "rows": paged(request, tenant_find(**chosen)),
+        "chosen": chosen,
+        "is_narrowed": any(chosen.values()),
+        "filtered": filter_query(chosen),
+        "states": TenantState.choices,
+    }
+    return show(request, "operator/tenants", context)
+
+
+@operator_page("tenancy.view")
+def tenant(request: PortalRequest, schema: str) -> HttpResponse:
+    """One tenant: overview, business systems, resources, cost, application forms, people (PLAT-TEN-9)."""
+    row = tenant_shown(schema)
+    found = tenant_overview(actor=request.actor, tenant=row)
+    account = found.money
+    context = {
+        "tenant": row,
+        "found": found,
+        "forms": [(case, state_label(case.kind, case.state)) for case in found.forms],
+        "address": tenant_address(request, row.host) if row.host else "",
+        "is_ended": row.state in ENDED,
+        "name_form": TenantNameForm(initial={"name": row.name, "timezone": row.timezone}),
+        "reason_form": ReasonForm(),
+        "deposit_form": DepositForm(),
+        "credit_form": CreditForm(initial={"amount": account.credit_limit if account else 0}),
+        "quota_form": QuotasForm(initial={line.item: line.total for line in found.quota}),
+    }
+    return show(request, "operator/tenant", context)
+
+
+@require_GET
+@operator_page("tenancy.manage")
+def tenant_archive(request: PortalRequest, schema: str) -> HttpResponseBase:
+    """All that is kept of a tenant, as one archive."""
+    row = tenant_shown(schema)
+    name = f"{row.schema_name}-{timezone.localdate().isoformat()}.zip"
+    return FileResponse(
+        tenant_archive_take(actor=request.actor, tenant=row), as_attachment=True, filename=name
+    )

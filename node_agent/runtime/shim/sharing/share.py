@@ -1,0 +1,194 @@
+"""Holds one work to its share of compute and memory, and measures what it really gets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from pathlib import Path
+
+from node_agent.runtime.limits.cgroup import Cgroup
+from node_agent.runtime.limits.cgroup_v1 import CgroupV1
+from node_agent.runtime.records.meter import NS
+from node_agent.runtime.records.slice_records import SliceSpec
+from node_agent.runtime.shim.measures.device_meter import DeviceMeter
+from node_agent.runtime.shim.measures.idle import IdleWatch
+from node_agent.runtime.shim.programs.workload_process import Work
+from node_agent.runtime.shim.sharing.device_sharing import PeerUsage, compute_rate, memory_room
+from node_agent.runtime.shim.sharing.throttle import BURST_S, STEP_MAX_S, STEP_MIN_S, Throttle
+from node_agent.runtime.shim.sharing.turns import PERIOD_S, Turn, turn_of
+
+WINDOW = 6
+PEERS_NS = NS
+_BUSY_NS = NS
+
+
+class Share:
+    """Compute and memory of one running work. Limits on compute begin with `begin`.
+
+    `compute_percent` and `memory_mib` are its share of the device; `limit_percent` and `limit_mib` what it is held to,
+    which on the host alone is what was asked of the host.
+    `quota_mib` is what a session may hold at this moment: its limit, or less on a device that is full.
+    """
+
+    def __init__(
+        self,
+        spec: SliceSpec,
+        work: Work,
+        device_meter: DeviceMeter,
+        group: Cgroup | CgroupV1 | None,
+        now_ns: int,
+    ) -> None:
+        self._spec, self._work, self._device_meter, self._group = spec, work, device_meter, group
+        self.compute_percent, self.memory_mib = spec.compute_percent, spec.memory_mib
+        self.limit_percent, self.limit_mib = spec.limit_percent, spec.limit_mib
+        self.quota_mib = spec.memory_mib
+        self.memory_used_mib = 0
+        self.delivered_percent: float | None = None
+        self.is_begun = self.is_mounted = False
+        self._start_cpu_s = self._held_percent = 0.0
+        self.idle = IdleWatch(now_ns)
+        self.peer_usage = (
+            PeerUsage(Path(spec.peer_usage_dir), spec.slice_uid) if spec.peer_usage_dir else None
+        )
+        self._peers_at_ns = 0
+        self._has_little = False
+        self._throttle: Throttle | None = None
+        self._turn: Turn | None = None
+        self._samples: deque[tuple[int, float]] = deque(maxlen=WINDOW)
+        self._running_ns, self._stepped_ns, self._may_run = 0, now_ns, True
+
+    def begin(self, now_ns: int) -> None:
+        """Hold compute from now on: a session's server first starts on the node's account."""
+        self.is_begun = True
+        self._start_cpu_s = self._work.cpu_seconds()
+        if self._group is not None:
+            self._hold_compute(self.limit_percent)
+        elif self._spec.is_throttled:
+            is_cpu = self._device_meter.is_cpu
+            speed = (os.cpu_count() or 1) / self._spec.cores if is_cpu else 1.0
+            self._throttle = Throttle(
+                self.limit_percent,
+                speed=speed,
+                now_s=now_ns / NS,
+                used_s=self._used_s(),
+                # Between two turns nothing is used.
+                burst_s=BURST_S if is_cpu else 2 * PERIOD_S,
+            )
+
+    def step(self, now_ns: int) -> float:
+        """Let the work run or wait; returns the seconds until the next step."""
+        self._running_ns += (now_ns - self._stepped_ns) if self._may_run else 0
+        self._stepped_ns = now_ns
+        if self._throttle is None:
+            return STEP_MAX_S
+        verdict = self._throttle.step(now_ns / NS, self._used_s())
+        self._may_run, wait_s = verdict.may_run, verdict.ask_again_s
+        if self._turn is not None:
+            self._may_run = verdict.may_run and self._turn.may_run(now_ns / NS)
+            wait_s = min(wait_s, max(self._turn.left_s(now_ns / NS), STEP_MIN_S))
+        self._work.pause(not self._may_run)
+        return wait_s
+
+    def look(self, now_ns: int) -> None:
+        """Measure memory and use; share the device with others where too much of it was promised."""
+        cpu_s = self._work.cpu_seconds()
+        self.memory_used_mib = self._work.memory_mib(self.limit_mib)
+        self.idle.see(now_ns, self._device_meter.active_s(self._work.pids, cpu_s))
+        if self.is_begun and not self.is_mounted:
+            self.is_mounted = self._device_meter.is_mounted(self._work.pids, cpu_s)
+        if self.peer_usage is not None and (self._has_little or now_ns >= self._peers_at_ns):
+            self._peers_at_ns = now_ns + PEERS_NS
+            self._share_device(self.peer_usage, now_ns)
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds on the slice's own account."""
+        return self._work.cpu_seconds() - self._start_cpu_s if self.is_begun else 0.0
+
+    def let_go(self) -> None:
+        """Hold compute no more: the work is one of ours and is ending."""
+        self._throttle = None
+        self._work.pause(False)
+
+    @property
+    def has_exceeded_memory(self) -> bool:
+        """Whether the shim has to end the work; the kernel, the worker or a library may hold it sooner."""
+        is_watched = self._group is None and not self._spec.is_session
+        return is_watched and self.memory_used_mib > self.limit_mib
+
+    def measure(self, now_ns: int) -> None:
+        """Take a sample of the device time used, for the delivered share; of what a card or its own service holds
+        nothing is known here."""
+        if not self.is_begun or self._is_held_elsewhere:
+            return
+        self._samples.append((now_ns, self._used_s()))
+        (first_ns, first_s), (last_ns, last_s) = self._samples[0], self._samples[-1]
+        if last_ns > first_ns:
+            self.delivered_percent = round(100 * NS * (last_s - first_s) / (last_ns - first_ns), 2)
+
+    @property
+    def _is_held_elsewhere(self) -> bool:
+        """Whether neither this process nor a session's worker holds its compute."""
+        return not (self._device_meter.is_cpu or self._spec.is_throttled or self._spec.is_session)
+
+    def resize(self, compute_percent: int, memory_mib: int) -> str:
+        """Change the limits of the running work; returns why not, and then the old limits stay."""
+        if refusal := self._in_use(memory_mib):
+            return refusal
+        before = (self.compute_percent, self.memory_mib)
+        try:
+            self._limit(compute_percent, memory_mib)
+            refusal = self._in_use(memory_mib)
+        except OSError as error:
+            refusal = f"the kernel refused: {error.strerror}"
+        if refusal:
+            self._limit(*before)
+        return refusal
+
+    def _in_use(self, memory_mib: int) -> str:
+        if memory_mib >= self.memory_mib and memory_mib >= self.memory_used_mib:
+            return ""
+        used_mib = self._work.memory_mib(memory_mib)
+        if used_mib <= memory_mib:
+            return ""
+        return f"{used_mib} MiB are in use and {memory_mib} MiB asked: free memory in the work first"
+
+    def _limit(self, compute_percent: int, memory_mib: int) -> None:
+        if self._group is not None and not self._spec.is_session:
+            self._group.limit_memory(memory_mib)
+        self._work.limit_memory(memory_mib, None)
+        self._hold_compute(compute_percent)
+        self.compute_percent, self.memory_mib, self.quota_mib = compute_percent, memory_mib, memory_mib
+        self.limit_percent, self.limit_mib = compute_percent, memory_mib
+        self._peers_at_ns, self._has_little = 0, False
+
+    def _hold_compute(self, percent: float) -> None:
+        """Hold the work to this share from now on. Raises OSError."""
+        if self._throttle is not None:
+            self._throttle.resize(percent)
+        elif self._group is not None and self.is_begun and percent != self._held_percent:
+            self._group.limit_compute(percent, self._spec.cores)
+            self._held_percent = percent
+
+    def _share_device(self, peer_usage: PeerUsage, now_ns: int) -> None:
+        peer_usage.post(
+            compute_percent=self.compute_percent,
+            memory_mib=self.memory_mib,
+            used_mib=self.memory_used_mib,
+            is_busy=now_ns - self.idle.last_use_ns < _BUSY_NS,
+        )
+        others = peer_usage.others()
+        if not self._device_meter.is_cpu and peer_usage.posted is not None:
+            self._turn = turn_of(peer_usage.posted, others)
+        with contextlib.suppress(OSError):
+            # Refused by the kernel: the share as it was is held on.
+            self._hold_compute(compute_rate(self.compute_percent, others))
+        room_mib = memory_room(self.memory_mib, self.memory_used_mib, self._spec.device_memory_mib, others)
+        if room_mib is not None or self._has_little:
+            self._work.limit_memory(self.memory_mib, room_mib)
+        self._has_little = room_mib is not None
+        self.quota_mib = self.memory_mib if room_mib is None else self.memory_used_mib + room_mib
+
+    def _used_s(self) -> float:
+        return self._work.used_s(self._work.cpu_seconds(), self._running_ns / NS)
