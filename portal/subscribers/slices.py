@@ -13,7 +13,8 @@ from apps.notices.push import push
 from apps.scheduling.models import Allocation
 from apps.scheduling.services.workloads import slice_reports
 from apps.scheduling.services.workloads.checkpoints import folder_record, workload_saved
-from apps.scheduling.services.workloads.resizing import session_moves, workload_shrunk
+from apps.scheduling.services.workloads.resizing import session_moves
+from apps.scheduling.services.workloads.resizing.resizing import workload_shrunk
 from apps.telemetry.services.samples import samples_put, share_past_add
 from apps.telemetry.types import Measured
 
