@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.billing.models import (
@@ -23,99 +21,10 @@ from apps.billing.models import (
     UsageRefusal,
 )
 from apps.billing.permissions import BillingPermission as P
-from apps.billing.selectors.accounts import account_list, balance_get, funds_of
-from apps.billing.services.bills import bill_correct, bill_make, bill_write_off
-from apps.billing.services.ledger import account_deposit, account_open, account_refund, credit_limit_set
-from apps.billing.states import BillState
-from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, column, money
-from apps.kernel.actor import Actor
-from apps.kernel.money import bill_round
-from apps.tenancy.selectors import tenant_active_list
+from apps.billing.selectors.accounts import account_list, funds_of
+from apps.identity.admin_base import OperatorAdmin, OperatorInline, column, money
 
 Given = Mapping[str, Any]
-
-
-class OpenForm(ActForm):
-    tenant = forms.ModelChoiceField(tenant_active_list(), label=gettext_lazy("Tenant"))
-
-    def prepare(self) -> None:
-        opened = account_list().order_by().values("tenant")
-        self.fields["tenant"].queryset = tenant_active_list().exclude(pk__in=opened)
-
-
-class DepositForm(ActForm):
-    amount = forms.DecimalField(label=gettext_lazy("Amount (CNY)"), decimal_places=2, max_digits=18)
-    reference = forms.CharField(
-        label=gettext_lazy("Payment number"),
-        max_length=80,
-        help_text=gettext_lazy("The same number again is the same deposit: nothing is credited twice."),
-    )
-
-
-class ReasonForm(ActForm):
-    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
-
-
-class CreditForm(ActForm):
-    amount = forms.DecimalField(
-        label=gettext_lazy("Credit limit (CNY)"), decimal_places=2, max_digits=18, min_value=0
-    )
-    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
-
-
-class RefundForm(ActForm):
-    amount = forms.DecimalField(label=gettext_lazy("Amount (CNY)"), decimal_places=2, max_digits=18)
-    reference = forms.CharField(
-        label=gettext_lazy("Payment number"),
-        max_length=80,
-        help_text=gettext_lazy("The same number again is the same booking: nothing is paid back twice."),
-    )
-    reason = forms.CharField(label=gettext_lazy("Reason"), max_length=200)
-
-
-def _account_open(actor: Actor, row: None, given: Given) -> str:
-    account_open(actor=actor, tenant=given["tenant"])
-    return _("The account of %(tenant)s is open.") % {"tenant": given["tenant"]}
-
-
-def _account_deposit(actor: Actor, row: Account, given: Given) -> str:
-    account_deposit(actor=actor, tenant=row.tenant, **given)
-    shown = money(balance_get(row.tenant))
-    return _("%(tenant)s has %(balance)s CNY now.") % {"tenant": row.tenant, "balance": shown}
-
-
-def _account_refund(actor: Actor, row: Account, given: Given) -> str:
-    account_refund(actor=actor, tenant=row.tenant, **given)
-    return _("%(amount)s CNY are refunded to %(tenant)s.") % {
-        "amount": money(given["amount"]),
-        "tenant": row.tenant,
-    }
-
-
-def _credit_limit(actor: Actor, row: Account, given: Given) -> str:
-    credit_limit_set(actor=actor, tenant=row.tenant, **given)
-    return _("%(tenant)s may owe %(amount)s CNY beyond its balance.") % {
-        "amount": money(given["amount"]),
-        "tenant": row.tenant,
-    }
-
-
-def _bill_correct(actor: Actor, row: Bill, given: Given) -> str:
-    bill_correct(actor=actor, bill_uid=row.uid, **given)
-    return _("%(amount)s CNY of bill %(no)s are given back to the balance.") % {
-        "amount": money(given["amount"]),
-        "no": row.no,
-    }
-
-
-def _bill_write_off(actor: Actor, row: Bill, given: Given) -> str:
-    bill_write_off(actor=actor, bill_uid=row.uid, **given)
-    return _("Bill %(no)s over %(total)s CNY is written off.") % {"no": row.no, "total": money(row.total)}
-
-
-def _bill_make(actor: Actor, row: Account, given: Given) -> str:
-    bill = bill_make(actor=actor, tenant=row.tenant)
-    return _("Bill %(no)s over %(total)s CNY is made.") % {"no": bill.no, "total": money(bill.total)}
 
 
 @admin.register(Account)
@@ -128,40 +37,8 @@ class AccountAdmin(OperatorAdmin):
     ]  # fmt: skip
     readonly_fields = ["shown_balance", "shown_credit", "shown_reserved", "shown_spendable", "said_level"]
     search_fields = ["tenant__name", "tenant__schema_name"]
-    add_act = Act("add", gettext_lazy("Open an account"), P.MANAGE, _account_open, OpenForm)
-    row_acts = [
-        Act(
-            "deposit",
-            gettext_lazy("Credit a deposit"),
-            P.MANAGE,
-            _account_deposit,
-            DepositForm,
-        ),
-        Act(
-            "credit_limit",
-            gettext_lazy("Set the credit limit"),
-            P.MANAGE,
-            _credit_limit,
-            CreditForm,
-            hint=gettext_lazy("How much the tenant may owe beyond its balance; 0 is none."),
-            initial=lambda row: {"amount": bill_round(row.credit_limit)},
-        ),
-        Act(
-            "refund",
-            gettext_lazy("Refund"),
-            P.MANAGE,
-            _account_refund,
-            RefundForm,
-            hint=gettext_lazy("At most what was paid in and is neither spent nor owed nor set aside."),
-        ),
-        Act(
-            "make_bill",
-            gettext_lazy("Make a bill"),
-            P.MANAGE,
-            _bill_make,
-            hint=gettext_lazy("All use up to now that is on no bill yet comes on it."),
-        ),
-    ]
+    # Opened, credited, refunded and billed on the tenant's page.
+    page = ("operator:tenant", "tenant__schema_name")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         return account_list()
@@ -296,31 +173,7 @@ class BillAdmin(OperatorAdmin):
     ]  # fmt: skip
     readonly_fields = ["shown_total"]
     inlines = [BillLineInline, PaymentInline]
-    row_acts = [
-        Act(
-            "correct",
-            gettext_lazy("Correct"),
-            P.MANAGE,
-            _bill_correct,
-            RefundForm,
-            hint=gettext_lazy(
-                "Gives back to the balance what the bill charged too much: at most what was paid."
-            ),
-            applies=lambda row: row.state == BillState.PAID,
-        ),
-        Act(
-            "write_off",
-            gettext_lazy("Write off"),
-            P.MANAGE,
-            _bill_write_off,
-            ReasonForm,
-            hint=gettext_lazy(
-                "The tenant owes it no more, and the centre bears it. This cannot be taken back."
-            ),
-            is_danger=True,
-            applies=lambda row: row.state in (BillState.MADE, BillState.CONFIRMED),
-        ),
-    ]
+    page = ("operator:bill", "uid")
 
     @column(description=gettext_lazy("state"), is_state=True)
     def shown_state(self, row: Bill) -> tuple[str, str]:

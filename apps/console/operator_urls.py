@@ -4,6 +4,7 @@ from django.views.generic import RedirectView
 from apps.console.centre import setup_views, storage_views
 from apps.console.centre import views as centre_views
 from apps.console.operations import views, watching
+from apps.console.settlement import views as settlement
 from apps.console.tenants.views import acts as tenant_acts
 from apps.console.tenants.views import opening as tenant_opening
 from apps.console.tenants.views import pages as tenant_pages
@@ -36,6 +37,14 @@ urlpatterns = [
     path("tenants/<slug:schema>/deposit/", tenant_acts.deposit, name="tenant_deposit"),
     path("tenants/<slug:schema>/credit/", tenant_acts.credit, name="tenant_credit"),
     path("tenants/<slug:schema>/quota/", tenant_acts.quota, name="tenant_quota"),
+    path("tenants/<slug:schema>/refund/", settlement.refund, name="tenant_refund"),
+    path("tenants/<slug:schema>/bill/", settlement.make, name="tenant_bill"),
+    path("accounts/", settlement.accounts, name="accounts"),
+    path("bills/", settlement.bills, name="bills"),
+    path("bills/export/", settlement.bills_export, name="bills_export"),
+    path("bills/<uuid:uid>/", settlement.bill, name="bill"),
+    path("bills/<uuid:uid>/correct/", settlement.correct, name="bill_correct"),
+    path("bills/<uuid:uid>/write-off/", settlement.write_off, name="bill_write_off"),
     path("checklist/", views.checklist, name="checklist"),
     path("revenue/", views.revenue, name="revenue"),
     path("inbox/", views.inbox, name="inbox"),

@@ -11,13 +11,14 @@ from django.utils import timezone
 
 from apps.billing.models import (
     Account,
+    Bill,
     FundsHold,
     LedgerAccount,
     LedgerLeg,
     LedgerTransaction,
 )
 from apps.billing.selectors.costs import cost_total
-from apps.billing.states import FundsLevel
+from apps.billing.states import BillState, FundsLevel
 from apps.billing.types import AccountOverview, Funds
 from apps.catalog.models import Coupon
 from apps.catalog.selectors.coupons import coupon_usable_list
@@ -59,6 +60,21 @@ def account_list() -> QuerySet[Account]:
     balance = -Coalesce(Subquery(sums), Value(ZERO), output_field=_MONEY)
     rows = Account.objects.across().select_related("tenant").annotate(balance=balance)
     return rows.order_by("tenant__schema_name")
+
+
+def account_filtered(*, search: str = "", level: str = "") -> QuerySet[Account]:
+    """Those of `account_list` whose tenant's name or code contains `search`, with funds at `level`; "" is any.
+
+    Each with `unpaid`, what bills that are neither paid nor written off come to.
+    """
+    owed = Bill.objects.across().filter(
+        tenant=OuterRef("tenant"), state__in=(BillState.MADE, BillState.CONFIRMED)
+    )
+    sums = owed.order_by().values("tenant").annotate(sum=Sum("total")).values("sum")
+    rows = account_list().annotate(unpaid=Coalesce(Subquery(sums), Value(ZERO), output_field=_MONEY))
+    if search:
+        rows = rows.filter(Q(tenant__name__icontains=search) | Q(tenant__schema_name__icontains=search))
+    return rows.filter(funds_level=level) if level else rows
 
 
 def ledger_sum(kind: str, tenant: Tenant) -> Decimal:

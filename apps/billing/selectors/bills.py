@@ -36,12 +36,22 @@ def bill_corrected(bill: Bill) -> Decimal:
     return legs.aggregate(sum=Sum("amount"))["sum"] or ZERO
 
 
-def bill_list(*, actor: Actor, tenant: Tenant | None = None, state: str = "") -> QuerySet[Bill]:
-    """Bills, newest first: of the actor's tenant; to an operator outside tenants all, or `tenant`'s. Who reaches a part
-    of the tenant's costs finds the bills that hold some of it, each with that part alone (`reached_total`)."""
+def bill_list(
+    *, actor: Actor, tenant: Tenant | str | None = None, state: str = "", no: str = ""
+) -> QuerySet[Bill]:
+    """Bills, newest first: of the actor's tenant; to an operator outside tenants all, or those of `tenant`, by
+    itself or its code; `no` is a part of the number.
+
+    Who reaches a part of the tenant's costs finds the bills that hold some of it, each with that part alone
+    (`reached_total`).
+    """
     rows = _bills(actor).select_related("tenant", "payment")
-    if tenant is not None:
+    if isinstance(tenant, Tenant):
         rows = rows.filter(tenant=tenant)
+    elif tenant:
+        rows = rows.filter(tenant__schema_name=tenant)
+    if no:
+        rows = rows.filter(no__icontains=no)
     return rows.filter(state=state) if state else rows
 
 

@@ -119,7 +119,7 @@ def _bills(actor: Actor, words: list[str]) -> list[Hit]:
     return [
         Hit(
             row.no,
-            reverse("admin:billing_bill_change", args=[row.pk]),
+            reverse("operator:bill", args=[row.uid]),
             "receipt",
             f"{row.tenant.name} · {row.get_state_display()}",
         )

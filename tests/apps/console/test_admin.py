@@ -233,17 +233,6 @@ def test_a_tenants_quota_is_set_without_changing_anothers(operator, acme, globex
     assert row.total == 6
 
 
-@pytest.mark.req("PLAT-OPS-32")
-def test_a_bill_is_made_and_nothing_to_bill_is_told(operator, acme):
-    person = operator("operations_manager")
-    record(charge_make(acme), [60])
-    account = Account.plain.get(tenant=acme)
-    done(act(person, account, "make_bill"))
-    assert Bill.plain.filter(tenant=acme).count() == 1
-    refused(act(person, account, "make_bill"), 409)
-    assert Bill.plain.filter(tenant=acme).count() == 1
-
-
 # --- people ----------------------------------------------------------------------------------------------------
 
 

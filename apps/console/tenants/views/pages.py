@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from apps.console.operations.selectors import state_label
+from apps.console.settlement.forms import RefundForm
 from apps.console.tenants.forms import (
     CreditForm,
     DepositForm,
@@ -52,6 +53,7 @@ def tenant(request: PortalRequest, schema: str) -> HttpResponse:
         "reason_form": ReasonForm(),
         "deposit_form": DepositForm(),
         "credit_form": CreditForm(initial={"amount": account.credit_limit if account else 0}),
+        "refund_form": RefundForm(auto_id="refund-%s"),
         "quota_form": QuotasForm(initial={line.item: line.total for line in found.quota}),
     }
     return show(request, "operator/tenant", context)
