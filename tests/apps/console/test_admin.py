@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.audit.models import Record
-from apps.billing.models import Account, Bill
 from apps.billing.selectors.accounts import balance_get
 from apps.catalog.models import (
     Component,
