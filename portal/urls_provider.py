@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("apps.ticketing.urls")),
     path("", include("apps.rollouts.urls")),
     path("", include("apps.conformance.urls")),
+    path("operation-log/", include("apps.audit.operator_urls")),
     path("messages/", include("apps.notices.urls")),
     path("client/", include("apps.console.client_download.urls")),
     path("search/", include("apps.console.search.urls")),

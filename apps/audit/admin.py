@@ -10,6 +10,7 @@ from apps.identity.admin_base import OperatorAdmin
 @admin.register(Record)
 class RecordAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("operation_log:record", "uid")
     list_display = ["at", "actor_name", "actor_kind", "role", "schema", "name", "subject_kind", "subject_id"]
     list_filter = ["actor_kind", "schema", "subject_kind"]
     search_fields = ["name", "actor_name", "=subject_id", "=request_id"]

@@ -1,11 +1,13 @@
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from apps.audit.hash_chain import chain_digest
 from apps.audit.models import Record, Seal
+from apps.kernel.errors import NotFound
 
 
 def record_list(
@@ -16,16 +18,30 @@ def record_list(
     subject_id: str = "",
     from_at: datetime | None = None,
     until_at: datetime | None = None,
+    names: Collection[str] = (),
 ) -> QuerySet[Record]:
-    """Acts of all tenants, newest first; for callers who hold audit.view on the provider plane (PLAT-LOG)."""
+    """Acts of all tenants, newest first; for callers who hold audit.view on the provider plane (PLAT-LOG).
+
+    `search` is a part of an act's or an actor's name, or the identifier of a subject or a request; acts in `names` are
+    found as well.
+    """
     rows = Record.objects.all()
     if search:
-        rows = rows.filter(Q(name__icontains=search) | Q(actor_name__icontains=search) | Q(subject_id=search))
+        parts = Q(name__icontains=search) | Q(actor_name__icontains=search) | Q(name__in=names)
+        rows = rows.filter(parts | Q(subject_id=search) | Q(request_id=search))
     exact = {"schema": schema, "subject_kind": subject_kind, "subject_id": subject_id}
     rows = rows.filter(**{name: value for name, value in exact.items() if value})
     if from_at:
         rows = rows.filter(at__gte=from_at)
     return rows.filter(at__lt=until_at) if until_at else rows
+
+
+def record_get(uid: UUID) -> Record:
+    """One act of the log; NotFound."""
+    row = Record.objects.filter(uid=uid).first()
+    if row is None:
+        raise NotFound()
+    return row
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,7 @@ OPERATORS = (
             entry(_("Centre"), "settings", "operator:centre", "centre.manage"),
             entry(_("Storage classes"), "database", "operator:storage", "centre.manage"),
             entry(_("Log"), "file-search", "operator:logs", "logs.view"),
-            entry(_("Operation log"), "history", "admin:audit_record_changelist", "audit.view"),
+            entry(_("Operation log"), "history", "operation_log:records", "audit.view"),
             entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),
             entry(_("All tables"), "table", "admin:index", "cases.view"),
             entry(_("API tokens"), "key", "identity:tokens"),

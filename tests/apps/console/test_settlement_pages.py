@@ -61,7 +61,9 @@ def test_accounts_of_all_tenants_stand_with_what_is_on_them_and_what_is_owed(man
 def test_bills_are_narrowed_summed_and_exported_as_they_stand(manager, acme, globex):
     ours, theirs = paid(acme), confirmed(globex)
     shown = text(manager.get("/bills/"))
-    assert f'data-test="bills-total">{ours.total + theirs.total:.2f}' in shown.replace("¥", "").replace(" CNY", "")
+    assert f'data-test="bills-total">{ours.total + theirs.total:.2f}' in shown.replace("¥", "").replace(
+        " CNY", ""
+    )
     for query in ({"tenant": "acme"}, {"state": "paid"}, {"no": ours.no[2:]}):
         narrowed = text(manager.get("/bills/", query))
         assert f'data-no="{ours.no}"' in narrowed, query
