@@ -27,7 +27,7 @@ def records(request: PortalRequest) -> HttpResponse:
     chosen = _chosen(request)
     rows = KeysetPage(request, _found(chosen))
     for row in rows:
-        _told(row)
+        _described(row)
     context = {
         "rows": rows,
         "chosen": chosen,
@@ -52,7 +52,7 @@ def export(request: PortalRequest) -> StreamingHttpResponse:
 def record(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One act with all that is kept of it."""
     row = record_get(uid)
-    _told(row)
+    _described(row)
     detail = [(name.replace("_", " "), value) for name, value in row.detail.items()]
     return show(request, "audit/record", {"row": row, "detail": detail})
 
@@ -68,7 +68,7 @@ def _found(chosen: dict[str, Any]) -> Any:
     return record_list(**chosen, names=names)
 
 
-def _told(row: Record) -> None:
+def _described(row: Record) -> None:
     row.act_text = act_text(row.name)
     row.subject_text = subject_text(row.subject_kind) if row.subject_kind else ""
     row.subject_name = subject_name(row.detail, row.subject_id)

@@ -37,8 +37,8 @@ class KeysetPage:
         return len(self._rows)
 
 
-def _place(told: str) -> tuple[datetime, int] | None:
-    when, _comma, pk = told.rpartition(",")
+def _place(text: str) -> tuple[datetime, int] | None:
+    when, _comma, pk = text.rpartition(",")
     try:
         found = datetime.fromisoformat(when.replace(" ", "+")), int(pk)
     except ValueError:
