@@ -18,3 +18,5 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 ALLOWED_HOSTS = ["*"]
 # A thread of its own would write beside the test's transaction: tests make the handler themselves.
 LOGGING["root"]["handlers"] = ["console"]
+# Each client of a test is a server of its own: none looks for all static files before one is asked for.
+WHITENOISE_AUTOREFRESH = True
