@@ -49,7 +49,12 @@ class Gateway:
             await self._portal(scope, receive, send)
             return
         workload_uid = web_host_read(_host(scope))
-        if workload_uid is None and (_comes_from_work(scope) or _comes_from_nowhere(scope)):
+        is_wrong = (
+            _comes_from_work(scope) or _comes_from_nowhere(scope)
+            if workload_uid is None
+            else _leads_nowhere(scope)
+        )
+        if is_wrong:
             await _refuse(scope, receive, send)
             return
         if workload_uid is not None:
@@ -179,10 +184,20 @@ def _comes_from_work(scope: Scope) -> bool:
 def _comes_from_nowhere(scope: Scope) -> bool:
     """Whether a socket's origin is no address, which no browser sends, and on which others break."""
     origin: bytes = dict(scope["headers"]).get(b"origin", b"")
+    return scope["type"] == "websocket" and not _has_sound_port(origin)
+
+
+def _leads_nowhere(scope: Scope) -> bool:
+    """Whether a socket asks for a host with a port that is none, which no browser sends."""
+    host: bytes = dict(scope["headers"]).get(b"host", b"")
+    return scope["type"] == "websocket" and not _has_sound_port(b"//" + host)
+
+
+def _has_sound_port(address: bytes) -> bool:
     try:
-        return scope["type"] == "websocket" and urlsplit(origin.decode("latin-1")).port == 0
+        return urlsplit(address.decode("latin-1")).port != 0
     except ValueError:
-        return True
+        return False
 
 
 async def _refuse(scope: Scope, receive: Any, send: Any) -> None:

@@ -240,6 +240,20 @@ def test_work_that_does_not_take_an_upload_is_not_waited_for(monkeypatch: pytest
     asyncio.run(asyncio.wait_for(body(), 20))
 
 
+@pytest.mark.parametrize("port", [b":abc", b":99999", b":0", b":-1"])
+def test_a_socket_to_a_port_that_is_none_is_closed_before_anything_is_asked(port: bytes) -> None:
+    async def portal(*_given: Any) -> None:
+        raise AssertionError("the portal was asked")
+
+    async def body() -> None:
+        scope, receive, send, told = request()
+        scope |= {"type": "websocket", "path": "/", "headers": [(b"host", HOST + port)]}
+        await Gateway(portal)(scope, receive, send)
+        assert [message["type"] for message in told] == ["websocket.close"]
+
+    asyncio.run(asyncio.wait_for(body(), 30))
+
+
 def test_so_many_websockets_to_one_workload_and_no_more() -> None:
     async def body() -> None:
         behind = Behind(b"")
