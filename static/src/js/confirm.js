@@ -2,8 +2,21 @@
 function ask(question, goOn, giveUp = () => {}) {
   const dialog = document.getElementById("confirm");
   dialog.querySelector("#confirm-text").textContent = question;
-  dialog.returnValue = "";
-  dialog.addEventListener("close", () => (dialog.returnValue === "yes" ? goOn() : giveUp()), { once: true });
+  const ended = new AbortController();
+  const { signal } = ended;
+  const answered = (event) => {
+    if (event.submitter?.value !== "yes") return;
+    ended.abort();
+    goOn();
+  };
+  const left = () => {
+    ended.abort();
+    giveUp();
+  };
+  // While the dialog still stands open: once it is closed the part that was asked about may be made anew, and what is
+  // done to a part that is gone is done to nothing.
+  dialog.addEventListener("submit", answered, { signal });
+  dialog.addEventListener("close", left, { signal });
   dialog.showModal();
 }
 
