@@ -84,6 +84,7 @@ class Node:
             network=self._networking.level,
             network_problem=self._networking.problem,
             storage=self._volumes.mark(),
+            storage_held=self._volumes.held_by(),
             containers=self._containers.architecture,
             containers_problem=self._containers.problem,
             packages=self._packages,

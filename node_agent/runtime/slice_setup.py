@@ -291,7 +291,9 @@ class Maker:
                 raise DriverError(
                     "this node does not see the storage of a volume: set WEIR_AGENT_STORAGE_DIR"
                 )
-            mounts.append({"source": str(place), "path": one.path, "read_only": one.read_only})
+            mounts.append(
+                {"source": str(place), "path": one.path, "read_only": one.read_only, "is_sold": True}
+            )
         return mounts
 
     # ---- users ----

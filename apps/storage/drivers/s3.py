@@ -2,6 +2,7 @@
 
     .weir-storage                                by what nodes know that they see this bucket, where one is mounted
     <tenant>/<volume>/.weir-volume               that there is such a volume
+    <tenant>/<volume>/size                       how large it is in MiB, for nodes that hold work to it
     <tenant>/<volume>/files/<path>               a file
     <tenant>/<volume>/files/<path>/.weir-folder  a folder, also where it is empty
     <tenant>/<volume>/uploads/<upload>/<offset>  a piece of an upload
@@ -32,7 +33,7 @@ from apps.storage.drivers.s3_client import Bucket, Parts, S3Client, Stored
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull
 from apps.storage.paths import path_of
 from apps.storage.types import Entry, Kind, Names, OpenFile
-from node_agent.protocol.slices import STORAGE_MARK
+from node_agent.protocol.storage import STORAGE_MARK, VOLUME_SIZE
 
 FOLDER, VOLUME = ".weir-folder", ".weir-volume"
 # Parts of S3 have 5 MiB at the least, but for the last; one copy has 5 GiB at the most.
@@ -51,20 +52,22 @@ class S3:
     # ---- volumes ----
 
     def mark(self) -> str:
-        held = self._s3.head(STORAGE_MARK)
+        held = self._small(STORAGE_MARK)
         if held is None:
             self._s3.put(STORAGE_MARK, uuid4().hex.encode())
-            held = self._s3.head(STORAGE_MARK)
+            held = self._small(STORAGE_MARK)
         if held is None:
             raise StorageAway()
-        with tempfile.TemporaryFile() as text:
-            self._s3.read(STORAGE_MARK, text, held.size_bytes)
-            text.seek(0)
-            return text.read(64).decode("ascii", "replace").strip()
+        return held.decode("ascii", "replace").strip()
 
     def volume_make(self, key: str) -> None:
         self.mark()
         self._s3.put(f"{key}/{VOLUME}", b"")
+
+    def size_tell(self, key: str, size_mib: int) -> None:
+        name, text = f"{key}/{VOLUME_SIZE}", f"{size_mib}\n".encode()
+        if self._small(name) != text:
+            self._s3.put(name, text)
 
     def volume_remove(self, key: str) -> None:
         self._clear(f"{key}/")
@@ -260,6 +263,16 @@ class S3:
         return [uid for uid, at in newest.items() if timezone.now() - at > _IDLE]
 
     # ---- objects ----
+
+    def _small(self, name: str) -> bytes | None:
+        """The first bytes of a small object of our own; None for none."""
+        held = self._s3.head(name)
+        if held is None:
+            return None
+        with tempfile.TemporaryFile() as text:
+            self._s3.read(name, text, held.size_bytes)
+            text.seek(0)
+            return text.read(64)
 
     def _file(self, key: str, path: Names) -> str:
         return f"{key}/files/{path_of(path)}"

@@ -28,7 +28,8 @@ from apps.storage.errors import (
     StorageFull,
 )
 from apps.storage.types import Kind
-from node_agent.protocol.slices import STORAGE_MARK as MARK
+from node_agent.protocol.storage import STORAGE_MARK as MARK
+from node_agent.protocol.storage import VOLUME_SIZE
 from tests.apps.storage.buckets import KEY, bucket_served
 
 pytestmark = pytest.mark.req("PLAT-ASSET-6")
@@ -242,6 +243,16 @@ def test_an_upload_that_is_forgotten_leaves_nothing(store: Driver) -> None:
     store.upload_remove(KEPT, upload)
     assert store.upload_place(KEPT, upload, ("x",), replaces=True) == 0
     assert store.entry(KEPT, ("x",)) is None
+
+
+def test_nodes_are_told_how_large_a_volume_is_beside_its_files(store: Driver, tmp_path: Path) -> None:
+    for size_mib in (10, 10, 2**40):
+        store.size_tell(KEPT, size_mib)
+        if isinstance(store, S3):
+            assert store._small(f"{KEPT}/{VOLUME_SIZE}") == f"{size_mib}\n".encode()
+        else:
+            assert (tmp_path / KEPT / VOLUME_SIZE).read_text() == f"{size_mib}\n"
+    assert (names(store), store.used_bytes(KEPT)) == ({}, 0)
 
 
 def test_its_mark_is_the_same_for_everybody(store: Driver) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from node_agent.config import AgentSettings
-from node_agent.protocol.slices import STORAGE_MARK, VolumeMount
+from node_agent.protocol.slices import VolumeMount
+from node_agent.protocol.storage import STORAGE_MARK
 from node_agent.volumes import Volumes
 
 pytestmark = pytest.mark.req("PLAT-ASSET-6")
