@@ -23,8 +23,8 @@ from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.network.available import Networking
 from node_agent.runtime.scratch_disk import scratch_disk_mib
+from node_agent.runtime.volumes.folders import Volumes
 from node_agent.sessions.available import torch_version
-from node_agent.volumes import Volumes
 from node_agent.web.vscode import server_find
 
 ADDRESS_S = 60.0

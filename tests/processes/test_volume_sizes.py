@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from node_agent.protocol.storage import STORAGE_MARK, VOLUME_SIZE
-from node_agent.runtime.volume_sizes import project_quota
-from node_agent.runtime.volume_sizes.held import HeldVolumes
-from node_agent.volumes import Volumes
+from node_agent.runtime.volumes import project_quota
+from node_agent.runtime.volumes.folders import Volumes
+from node_agent.runtime.volumes.sizes import VolumeSizes
 
 pytestmark = pytest.mark.req("PLAT-ASSET-6")
 MIB = 2**20
@@ -76,7 +76,7 @@ def fill(path: Path, most: int, *, piece: int = MIB) -> int:
 
 def test_what_grows_beyond_its_size_is_told_and_no_more_once_it_was_enlarged(tmp_path: Path) -> None:
     small, roomy = volume_made(tmp_path, 4), volume_made(tmp_path, 100, "8")
-    held = HeldVolumes(mounted(small, roomy))
+    held = VolumeSizes(mounted(small, roomy))
     try:
         assert held.over() is None
         fill(small / "files" / "model", 9)
@@ -101,7 +101,7 @@ def test_many_small_files_and_files_with_holes_are_what_they_hold(tmp_path: Path
         (volume / "files" / str(number)).write_bytes(b"x")
     with (volume / "files" / "holes").open("wb") as file:
         file.truncate(50 * MIB)
-    held = HeldVolumes(mounted(volume))
+    held = VolumeSizes(mounted(volume))
     try:
         time.sleep(2)
         assert held.over() is None
@@ -114,10 +114,10 @@ def test_many_small_files_and_files_with_holes_are_what_they_hold(tmp_path: Path
 def test_what_is_read_only_or_without_a_size_is_held_by_nobody(tmp_path: Path) -> None:
     volume = volume_made(tmp_path, 1)
     fill(volume / "files" / "model", 3)
-    held = HeldVolumes(mounted(volume, is_read_only=True))
+    held = VolumeSizes(mounted(volume, is_read_only=True))
     assert (held.pids, held.over()) == ([], None)
     (volume / VOLUME_SIZE).write_text("none\n")
-    held = HeldVolumes(mounted(volume))
+    held = VolumeSizes(mounted(volume))
     try:
         time.sleep(1)
         assert held.over() is None
@@ -129,8 +129,8 @@ def test_who_holds_them_ends_with_whom_it_tells(tmp_path: Path) -> None:
     volume = volume_made(tmp_path, 1)
     code = (
         "import sys, time\n"
-        "from node_agent.runtime.volume_sizes.held import HeldVolumes\n"
-        f"held = HeldVolumes({mounted(volume)!r})\n"
+        "from node_agent.runtime.volumes.sizes import VolumeSizes\n"
+        f"held = VolumeSizes({mounted(volume)!r})\n"
         "print(held.pids[0], flush=True)\ntime.sleep(60)\n"
     )
     shim = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -173,7 +173,7 @@ def projects(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 def test_the_file_system_takes_what_was_sold_and_no_more_and_grows_while_it_is_used(projects: Path) -> None:
     volume, other = volume_made(projects, 16), volume_made(projects, 16, "8")
-    held = HeldVolumes(mounted(volume, other))
+    held = VolumeSizes(mounted(volume, other))
     try:
         assert fill(volume / "files" / "model", 40) == 16
         assert fill(volume / "files" / "more", 64, piece=4096) < 32

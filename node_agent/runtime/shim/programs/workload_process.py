@@ -38,7 +38,7 @@ from node_agent.runtime.shim.programs.own_programs import OwnProgram, become, ow
 from node_agent.runtime.shim.programs.pauses import Pauses
 from node_agent.runtime.shim.programs.work_command import PORT_VARIABLE, command_of, ported, resolved
 from node_agent.runtime.shim.programs.work_variables import environment, packaged
-from node_agent.runtime.volume_sizes.held import HeldVolumes
+from node_agent.runtime.volumes.sizes import VolumeSizes
 from node_agent.web import work_socket as web_socket
 from node_agent.web.service_place import port_free
 from node_agent.web.terminal_device import control_take, shell_find, terminal_open
@@ -81,7 +81,7 @@ class Work:
         self._around = surroundings_of(spec, folder)
         self._around.make()
         others = folder.path.parent
-        self.volumes = HeldVolumes(spec.volumes)
+        self.volumes = VolumeSizes(spec.volumes)
         self.network = self._network_open()
         self._root = self._around.image_root(spec.image) if spec.image is not None else None
         if self._root is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from node_agent.protocol.slices import VolumeMount
 from node_agent.protocol.storage import STORAGE_MARK
-from node_agent.runtime.volume_sizes import project_quota
+from node_agent.runtime.volumes import project_quota
 
 LOOK_EVERY_S, BELIEVED_S, FIRST_LOOK_S = 5.0, 30.0, 1.0
 _MARK = re.compile(r"[0-9a-f]{32}")

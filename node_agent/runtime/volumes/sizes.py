@@ -19,7 +19,7 @@ FIRST_LOOK_S = 10.0
 _BLOCK = 65_536
 
 
-class HeldVolumes:
+class VolumeSizes:
     """Those of the centre's volumes that are not read-only. Raises OSError where the process cannot start."""
 
     def __init__(self, volumes: Sequence[Mapping[str, Any]]) -> None:
@@ -35,7 +35,7 @@ class HeldVolumes:
     def _start(self, folders: list[str]) -> None:
         ours = str(Path(__file__).parents[3])
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "node_agent.runtime.volume_sizes.watcher", *folders],
+            [sys.executable, "-P", "-m", "node_agent.runtime.volumes.watcher", *folders],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             env={"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": ours, "LC_ALL": "C.UTF-8"},

@@ -1,7 +1,7 @@
 """Holds the volumes of one work to their sizes, as a process beside its shim: storage over a network can hang, and a
 shim must not.
 
-    python -m node_agent.runtime.volume_sizes.watcher FOLDER…
+    python -m node_agent.runtime.volumes.watcher FOLDER…
 
 Each volume's folder has a file, written by the portal, that tells its size in MiB; it is read anew every few seconds,
 so a volume grows and shrinks while work writes. Where its file system has quotas of projects it is told the size. Else
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from node_agent.protocol.storage import VOLUME_SIZE
-from node_agent.runtime.volume_sizes import project_quota
+from node_agent.runtime.volumes import project_quota
 
 LOOK_S, SIZE_S = 0.2, 2.0
 CALM_S, BUSY_S = 30.0, 1.0
