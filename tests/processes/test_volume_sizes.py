@@ -76,7 +76,8 @@ def _filled(fd: int, most: int, piece: int) -> int:
         if os.geteuid() == 0:
             os.setresuid(65_000, 65_000, 65_000)
         for _ in range(most):
-            os.write(fd, os.urandom(piece))
+            if os.write(fd, os.urandom(piece)) < piece:
+                return taken
             os.fsync(fd)
             taken += 1
     except OSError as error:
