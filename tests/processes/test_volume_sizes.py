@@ -58,7 +58,14 @@ def until(what: Callable[[], object], *, within_s: float = 40.0) -> None:
 def fill(path: Path, most: int, *, piece: int = MIB) -> int:
     """How many pieces were taken until the file system refused more: of a process without powers, as work is, since
     ext4 holds none to a quota that has them all."""
-    with path.open("wb", buffering=0) as file:
+    try:
+        file = path.open("wb", buffering=0)
+    except OSError as error:
+        # xfs makes no file where nothing is left.
+        if error.errno not in FULL:
+            raise
+        return 0
+    with file:
         child = os.fork()
         if child == 0:
             os._exit(_filled(file.fileno(), most, piece))
