@@ -23,8 +23,8 @@ from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
 from node_agent.runtime.network.available import Networking
 from node_agent.runtime.scratch_disk import scratch_disk_mib
+from node_agent.runtime.volumes.folders import Volumes
 from node_agent.sessions.available import torch_version
-from node_agent.volumes import Volumes
 from node_agent.web.vscode import server_find
 
 ADDRESS_S = 60.0
@@ -84,6 +84,7 @@ class Node:
             network=self._networking.level,
             network_problem=self._networking.problem,
             storage=self._volumes.mark(),
+            storage_held=self._volumes.held_by(),
             containers=self._containers.architecture,
             containers_problem=self._containers.problem,
             packages=self._packages,

@@ -38,6 +38,10 @@ NETWORK_LABELS = {
     "node": _("The node's, shared with all that runs there"),
     "refused": _("None: programs are refused"),
 }
+VOLUMES_HELD_LABELS = {
+    "quota": _("By quotas of the file system: nothing is written past what was sold"),
+    "watched": _("By measuring while work writes: what writes past what was sold is ended"),
+}
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"

@@ -69,6 +69,7 @@ ReasonCode = Literal[
     "preempted",
     "memory_exceeded",
     "disk_exceeded",
+    "volume_exceeded",
     "packages_failed",
     "crashed",
     "refused",

@@ -35,7 +35,8 @@ class NodeInfo(Message):
     `filter_problem`: why the kernel's calls are not filtered for work, "" where they are. `network`: which network work
     has, and `network_problem` why not one of its own.
     `storage`: the marks of the folders of volumes that this node can mount for work, the portal's own first, with
-    blanks between them; "" for none. `containers`: for which
+    blanks between them; "" for none. `storage_held`: of each of them how work is held to the sizes of volumes there,
+    `quota` by the file system or `watched`. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
     why. `packages`: for which Python packages are installed for work, as 3.11; "" where none are. `scratch_disk_mib`:
     what its disk has, all together, for work that asks for scratch disk.
@@ -59,6 +60,7 @@ class NodeInfo(Message):
     network: NetworkLevel = ""
     network_problem: Sentence = ""
     storage: Annotated[str, Field(max_length=600, pattern=r"^[^\x00]*$")] = ""
+    storage_held: Annotated[str, Field(max_length=200, pattern=r"^[a-z ]*$")] = ""
     containers: Word = ""
     containers_problem: Sentence = ""
     packages: Word = ""

@@ -68,10 +68,6 @@ class EndWarning(Message):
     before_s: Annotated[int, Field(ge=1, le=65_535)]
 
 
-# The file by whose content a node knows that it sees the portal's folder of volumes.
-STORAGE_MARK = ".weir-storage"
-
-
 class VolumeMount(Message):
     """A volume that the work finds at `path`. `key` is its place below the folder of volumes, of tenant and uid;
     `storage` the mark of that folder, "" for the portal's own."""

@@ -31,7 +31,7 @@ from node_agent.runtime.network.rules import NOWHERE, Rules
 from node_agent.runtime.network.work_network import NetworkWanted
 from node_agent.runtime.packages.available import Packages, packages_find
 from node_agent.runtime.records.slice_records import SliceSpec, cores_for
-from node_agent.volumes import Volumes
+from node_agent.runtime.volumes.folders import Volumes
 from node_agent.work_folders import WorkFolders
 
 _MIB = 1024 * 1024
@@ -291,7 +291,9 @@ class Maker:
                 raise DriverError(
                     "this node does not see the storage of a volume: set WEIR_AGENT_STORAGE_DIR"
                 )
-            mounts.append({"source": str(place), "path": one.path, "read_only": one.read_only})
+            mounts.append(
+                {"source": str(place), "path": one.path, "read_only": one.read_only, "is_sold": True}
+            )
         return mounts
 
     # ---- users ----

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
 import shutil
+import struct
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -197,6 +200,36 @@ def test_no_wall_is_climbed_from_inside(run):
     assert "MISSING" not in told, "a wall that nobody can try holds nothing"
     assert "OVER" not in told, told
     assert told.count("HELD") == len(WALLS)
+
+
+def asking(call: int, second: int) -> bytes:
+    """A program that makes one call of the kernel and ends with the error that it got."""
+    code = b"\xb8" + struct.pack("<I", call)  # mov eax, call
+    code += b"\xbf\xff\xff\xff\xff\xbe" + struct.pack("<I", second)  # mov edi, -1; mov esi, second
+    code += b"\x31\xd2\x4d\x31\xd2\x4d\x31\xc0\x0f\x05"  # no more arguments; syscall
+    code += b"\xf7\xd8\x89\xc7\xb8\x3c\x00\x00\x00\x0f\x05"  # exit(-eax)
+    begin, head = 0x400000, 64 + 56
+    elf = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    elf += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, begin + head, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    size = head + len(code)
+    return elf + struct.pack("<IIQQQQQQ", 1, 5, 0, begin, begin, size, size, 4096) + code
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the programs of this test are x86_64's")
+@pytest.mark.req("PLAT-ASSET-6")
+def test_no_file_leaves_the_quota_of_its_volume(run, portal):
+    """By the calls that give it another project, of which the runtime's library need not know all."""
+    calls = {
+        "ioctl": (16, 0x401C5820),
+        "flags": (16, 0x40086602),
+        "newest": (469, 0),
+        "asked": (16, 0x801C581F),
+    }
+    files = {f"bin/{name}": asking(*call) for name, call in calls.items()}
+    box = offer(portal, busybox_layer(), layer(files), Env=["PATH=/bin"])
+    told = run("; ".join(f"{name}; echo {name}=$?" for name in calls), image=box)
+    answers = dict(line.split("=") for line in told.splitlines() if line.partition("=")[0] in calls)
+    assert answers == {"ioctl": "1", "flags": "1", "newest": "1", "asked": str(errno.EBADF)}
 
 
 def test_work_beside_it_is_neither_seen_nor_reached(run, agent, image):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node_agent.protocol.slices import STORAGE_MARK
+from node_agent.protocol.storage import STORAGE_MARK, VOLUME_SIZE
 from tests.journeys.test_isolation import WAITING, agents, found_by, portal  # noqa: F401
 from tests.journeys.test_node_agent_runtime import Agent
 
@@ -154,3 +154,37 @@ def test_a_volume_that_is_not_there_or_has_no_place_ends_the_work_with_the_reaso
         agent.want(uid, "print(1)", volumes=[volume])
         agent.until(lambda uid=uid: (agent.report(uid) or WAITING).state in ("failed", "refused"))
         assert reason in agent.report(uid).reason, agent.report(uid)
+
+
+def test_work_that_writes_past_the_size_of_a_volume_is_ended_and_may_go_on_once_it_was_enlarged(
+    agent: Agent, storage: Storage
+) -> None:
+    """Where the file system has no quotas: what is written is measured, and what is there stays."""
+    key, files = storage.volume()
+    size = files.parent / VOLUME_SIZE
+    size.write_text("8\n")
+    writing = (
+        "import os, sys, time\n"
+        "for n in range(4):\n"
+        "    with open(f'/data/models/{n}-{os.getpid()}', 'wb') as f: f.write(os.urandom(5 << 20))\n"
+        "    time.sleep(0.2)\n"
+        "time.sleep(float(sys.argv[1]) if len(sys.argv) > 1 else 60)\n"
+    )
+    agent.want("over", writing, volumes=[mount(key, "/data/models")])
+    agent.until(lambda: (agent.report("over") or WAITING).state in ("exited", "failed"))
+    report = agent.report("over")
+    assert report is not None
+    assert report.reason_code == "volume_exceeded", report
+    assert report.reason.startswith("/data/models holds ")
+    assert report.reason.endswith("MiB and may hold 8 MiB")
+    kept = sorted(files.iterdir())
+    assert kept, "what it wrote is the volume's"
+    size.write_text("400\n")
+    agent.want("on", writing.replace("else 60", "else 6"), volumes=[mount(key, "/data/models")])
+    agent.until(lambda: (agent.report("on") or WAITING).state in ("exited", "failed"))
+    assert agent.report("on").reason_code == "completed", agent.report("on")
+    assert set(kept) < set(files.iterdir())
+
+
+def test_a_node_says_how_volumes_are_held_to_their_sizes(agent: Agent, storage: Storage) -> None:
+    agent.until(lambda: agent.portal.syncs[-1].node.storage_held == "watched")

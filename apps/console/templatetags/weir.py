@@ -23,6 +23,7 @@ from apps.console.labels import (
     NETWORK_LABELS,
     SOURCE_LABELS,
     STATE_COLOURS,
+    VOLUMES_HELD_LABELS,
 )
 from apps.console.selling.forms.services import RESTARTS
 from apps.console.tours.selectors import stop_address, stops_for
@@ -230,6 +231,12 @@ def isolation_label(code: str) -> str:
 def network_label(code: str) -> str:
     """Which network work has on a node, from its agent's code; a code of a newer agent as it came."""
     return str(NETWORK_LABELS.get(code, code or "–"))
+
+
+@register.filter
+def volumes_held_labels(said: str) -> list[str]:
+    """How work on a node is held to the sizes of volumes, each way once; a word of a newer agent as it came."""
+    return [str(VOLUMES_HELD_LABELS.get(word, word)) for word in dict.fromkeys(said.split())]
 
 
 @register.filter

@@ -49,6 +49,12 @@ _SENTENCES = {
         gettext_noop("It was ended for what it kept on the node's disk: %(said)s"),
         gettext_noop("It kept more on the node's disk than it may."),
     ),
+    "volume_exceeded": (
+        gettext_noop(
+            "It was ended for what it wrote into a volume: %(said)s. Delete files or have it enlarged."
+        ),
+        gettext_noop("A volume that it writes into holds more than it may."),
+    ),
     "stopped": (gettext_noop("It was stopped: %(said)s"), gettext_noop("It was stopped.")),
     "packages_failed": (
         gettext_noop("It never started: %(said)s"),
@@ -94,6 +100,10 @@ _SAID = (
 _SAID_WITH = (
     (r"the work ended with exit code (?P<code>-?\d+)", gettext_noop("it ended with exit code %(code)s")),
     (r"disk limit of (?P<mib>\d+) MiB exceeded", gettext_noop("it kept more than %(mib)s MiB")),
+    (
+        r"(?P<path>/\S+) holds (?P<used>\d+) MiB and may hold (?P<size>\d+) MiB",
+        gettext_noop("%(path)s holds %(used)s MiB, and its size is %(size)s MiB"),
+    ),
     (r"the work was ended by (?P<signal>\w+)", gettext_noop("it was ended by %(signal)s")),
 )
 # All that a release says of why: the number of the form that asked for it.

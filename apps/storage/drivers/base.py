@@ -24,6 +24,9 @@ class Driver(Protocol):
     def volume_make(self, key: str) -> None:
         """Make an empty volume; one that is there stays."""
 
+    def size_tell(self, key: str, size_mib: int) -> None:
+        """Write down how large a volume is, for the nodes that hold work to it; said again it changes nothing."""
+
     def volume_remove(self, key: str) -> None:
         """Delete a volume with all that is in it."""
 

@@ -31,7 +31,8 @@ from apps.storage.drivers.deep_folders import files_below, tree_remove
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull, UploadBusy
 from apps.storage.paths import path_of
 from apps.storage.types import Entry, Kind, Names, OpenFile
-from node_agent.protocol.slices import STORAGE_MARK as MARK
+from node_agent.protocol.storage import STORAGE_MARK as MARK
+from node_agent.protocol.storage import VOLUME_SIZE
 
 # So much of the disk is left to others, whatever tenants send.
 RESERVE_BYTES = 2 * 1024**3
@@ -76,6 +77,19 @@ class Directory:
         with _plainly():
             for room in _ROOMS:
                 (self._root / key / room).mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def size_tell(self, key: str, size_mib: int) -> None:
+        place, text = self._root / key / VOLUME_SIZE, f"{size_mib}\n"
+        with _plainly():
+            with suppress(FileNotFoundError):
+                if place.read_text() == text:
+                    return
+            draft = place.with_name(f"{VOLUME_SIZE}.{uuid4().hex}")
+            try:
+                draft.write_text(text)
+                draft.rename(place)
+            finally:
+                draft.unlink(missing_ok=True)
 
     def volume_remove(self, key: str) -> None:
         tree_remove(self._root / key)

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from apps.storage.drivers.directory import Directory
 from apps.storage.errors import StorageAway
 from apps.storage.types import Names
-from node_agent.protocol.slices import STORAGE_MARK as MARK
+from node_agent.protocol.storage import STORAGE_MARK as MARK
 
 _BELIEVED_S = 2.0
 
@@ -38,6 +38,10 @@ class Mounted(Directory):
     def volume_make(self, key: str) -> None:
         self._there()
         super().volume_make(key)
+
+    def size_tell(self, key: str, size_mib: int) -> None:
+        self._there()
+        super().size_tell(key, size_mib)
 
     def volume_remove(self, key: str) -> None:
         self._there()

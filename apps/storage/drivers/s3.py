@@ -2,9 +2,11 @@
 
     .weir-storage                                by what nodes know that they see this bucket, where one is mounted
     <tenant>/<volume>/.weir-volume               that there is such a volume
+    <tenant>/<volume>/size                       how large it is in MiB, for nodes that hold work to it
     <tenant>/<volume>/files/<path>               a file
     <tenant>/<volume>/files/<path>/.weir-folder  a folder, also where it is empty
     <tenant>/<volume>/uploads/<upload>/<offset>  a piece of an upload
+    <tenant>/<volume>/parts/<target>             what a large file is being made of (`s3_assembly.py`)
 
 The names of files are those of a folder of volumes (`directory.py`), so that a node that mounts the bucket finds them
 where work looks for them. What an object store cannot do in one step is done step by step: a folder is moved and
@@ -13,6 +15,7 @@ removed file by file, and whoever looks meanwhile sees part of it. A file takes 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -20,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -28,16 +30,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.storage.drivers.directory import RESERVE_BYTES
-from apps.storage.drivers.s3_client import Bucket, Parts, S3Client, Stored
+from apps.storage.drivers.s3_assembly import Limits, assemble, given_up
+from apps.storage.drivers.s3_client import Bucket, S3Client, Stored
 from apps.storage.errors import AlreadyThere, NoSuchFile, PathRefused, StorageAway, StorageFull
 from apps.storage.paths import path_of
 from apps.storage.types import Entry, Kind, Names, OpenFile
-from node_agent.protocol.slices import STORAGE_MARK
+from node_agent.protocol.storage import STORAGE_MARK, VOLUME_SIZE
 
 FOLDER, VOLUME = ".weir-folder", ".weir-volume"
-# Parts of S3 have 5 MiB at the least, but for the last; one copy has 5 GiB at the most.
-PART_LEAST_BYTES, COPY_MOST_BYTES = 5 * 2**20, 5 * 2**30
-_IDLE = timedelta(hours=1)
+_IDLE, _FORGOTTEN = timedelta(hours=1), timedelta(days=1)
 _TIME = "weir-mtime-ns"
 _UNBOUNDED = 2**60
 
@@ -45,28 +46,32 @@ _UNBOUNDED = 2**60
 class S3:
     """The driver for a bucket."""
 
-    def __init__(self, bucket: Bucket) -> None:
-        self._s3 = S3Client(bucket)
+    def __init__(self, bucket: Bucket, limits: Limits = Limits()) -> None:
+        self._s3, self._limits = S3Client(bucket), limits
 
     # ---- volumes ----
 
     def mark(self) -> str:
-        held = self._s3.head(STORAGE_MARK)
+        held = self._s3.small(STORAGE_MARK)
         if held is None:
             self._s3.put(STORAGE_MARK, uuid4().hex.encode())
-            held = self._s3.head(STORAGE_MARK)
+            held = self._s3.small(STORAGE_MARK)
         if held is None:
             raise StorageAway()
-        with tempfile.TemporaryFile() as text:
-            self._s3.read(STORAGE_MARK, text, held.size_bytes)
-            text.seek(0)
-            return text.read(64).decode("ascii", "replace").strip()
+        return held.decode("ascii", "replace").strip()
 
     def volume_make(self, key: str) -> None:
         self.mark()
         self._s3.put(f"{key}/{VOLUME}", b"")
 
+    def size_tell(self, key: str, size_mib: int) -> None:
+        name, text = f"{key}/{VOLUME_SIZE}", f"{size_mib}\n".encode()
+        if self._s3.small(name) != text:
+            self._s3.put(name, text)
+
     def volume_remove(self, key: str) -> None:
+        for note in list(self._objects(f"{key}/parts/")):
+            given_up(self._s3, note.key)
         self._clear(f"{key}/")
 
     def volumes_idle(self, tenant: str) -> list[UUID]:
@@ -80,7 +85,10 @@ class S3:
         return found
 
     def tidy(self, key: str) -> None:
-        """Nothing is put aside here: what is removed is gone."""
+        """Forget what was begun and not gone on with; what is removed is gone at once."""
+        for note in list(self._objects(f"{key}/parts/")):
+            if timezone.now() - note.modified > _FORGOTTEN:
+                given_up(self._s3, note.key)
 
     def free_bytes(self) -> int:
         """A bucket does not say what it has left; what is too much for it is refused when it comes."""
@@ -151,11 +159,11 @@ class S3:
         if self.entry(key, to) is not None:
             raise AlreadyThere(_("%(path)s is there already.") % {"path": path_of(to)})
         if found.kind == Kind.FILE:
-            self._object_move(self._file(key, path), self._file(key, to), found.size_bytes)
+            self._object_move(key, self._file(key, path), self._file(key, to), found.size_bytes)
             return
         source, target = self._folder(key, path), self._folder(key, to)
         for one in list(self._objects(source)):
-            self._object_move(one.key, f"{target}{one.key[len(source) :]}", one.size_bytes)
+            self._object_move(key, one.key, f"{target}{one.key[len(source) :]}", one.size_bytes)
         self._folders_make(key, to)
 
     def remove(self, key: str, path: Names) -> None:
@@ -180,9 +188,10 @@ class S3:
 
     def date(self, key: str, path: Names, at: datetime) -> None:
         name = self._file(key, path)
-        if self._s3.head(name) is None:
+        found = self._s3.head(name)
+        if found is None:
             raise _missing(path)
-        self._s3.copy(name, name, {_TIME: str(int(at.timestamp() * 1e9))})
+        self._compose(key, [found], name, {_TIME: str(int(at.timestamp() * 1e9))})
 
     # ---- uploads ----
 
@@ -226,7 +235,7 @@ class S3:
         metadata = {} if modified_ns is None else {_TIME: str(modified_ns)}
         if len(path) > 1:
             self._folders_make(key, path[:-1])
-        self._compose(pieces, self._file(key, path), metadata)
+        self._compose(key, pieces, self._file(key, path), metadata)
         placed = self._s3.head(self._file(key, path))
         if placed is None or placed.size_bytes != size:
             self._s3.remove([self._file(key, path)])
@@ -299,13 +308,17 @@ class S3:
     def _clear(self, prefix: str) -> None:
         self._s3.remove([one.key for one in self._objects(prefix)])
 
-    def _object_move(self, source: str, target: str, size_bytes: int) -> None:
-        if size_bytes > COPY_MOST_BYTES:
-            raise PathRefused(
-                _("The storage moves no file of more than 5 GiB."),
-                cure=_("Upload it again, under its new name."),
-            )
-        self._s3.copy(source, target)
+    def _object_move(self, key: str, source: str, target: str, size_bytes: int) -> None:
+        if size_bytes <= self._limits.copy_most:
+            self._s3.copy(source, target)
+        else:
+            found = self._s3.head(source)
+            if found is None:
+                raise StorageAway()
+            self._compose(key, [found], target, found.metadata)
+            placed = self._s3.head(target)
+            if placed is None or placed.size_bytes != found.size_bytes:
+                raise StorageAway(cure=_("The storage did not keep the whole file: try again."))
         self._s3.remove([source])
 
     def _pieces(self, key: str, upload: UUID) -> list[Stored]:
@@ -317,35 +330,10 @@ class S3:
                 begin += one.size_bytes
         return found
 
-    def _compose(self, pieces: Sequence[Stored], target: str, metadata: dict[str, str]) -> None:
+    def _compose(self, key: str, pieces: Sequence[Stored], target: str, metadata: dict[str, str]) -> None:
         """Make a file of pieces, by the server itself where it can."""
-        full = [one for one in pieces if one.size_bytes] or list(pieces[:1])
-        if len(full) == 1:
-            self._s3.copy(full[0].key, target, metadata)
-            return
-        if self._s3.copies_parts and all(one.size_bytes >= PART_LEAST_BYTES for one in full[:-1]):
-            with suppress(_NotCopied), self._s3.parts(target, metadata) as parts:
-                for one in full:
-                    if not parts.copy(one.key):
-                        self._s3.copies_parts = False
-                        raise _NotCopied
-                return
-        with self._s3.parts(target, metadata) as parts, tempfile.TemporaryFile() as held:
-            self._send(full, parts, held)
-
-    def _send(self, pieces: Sequence[Stored], parts: Parts, held: BinaryIO) -> None:
-        """Through this machine, in parts that are large enough."""
-        for one in pieces:
-            self._s3.read(one.key, held, one.size_bytes)
-            if held.tell() >= PART_LEAST_BYTES or one is pieces[-1]:
-                held.seek(0)
-                parts.send(held.read())
-                held.seek(0)
-                held.truncate()
-
-
-class _NotCopied(Exception):
-    """The server makes no parts of what it has."""
+        note = f"{key}/parts/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
+        assemble(self._s3, pieces, target, metadata, note, self._limits)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

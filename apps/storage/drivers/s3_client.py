@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ from apps.storage.errors import AddressRefused, NoSuchFile, StorageAway, Storage
 
 _BLOCK_BYTES = 1024 * 1024
 _CHECKED_S, _LEFT_ALONE_S = 60.0, 5.0
-_GONE = frozenset({"404", "NoSuchKey", "NotFound"})
+_GONE = frozenset({"404", "NoSuchKey", "NoSuchUpload", "NotFound"})
 _REFUSED = frozenset({
     "401", "403", "AccessDenied", "ExpiredToken", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch",
 })  # fmt: skip
@@ -42,12 +43,14 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An object as the server tells of it: `key` below the prefix; `modified` by the server's clock."""
+    """An object as the server tells of it: `key` below the prefix; `modified` by the server's clock; `tag` is another
+    when its bytes are."""
 
     key: str
     size_bytes: int
     modified: Any
     metadata: dict[str, str] = field(default_factory=dict)
+    tag: str = ""
 
 
 def address_check(endpoint: str) -> None:
@@ -149,12 +152,30 @@ class S3Client:
             return None
         # Some servers write the names of what they are told with a capital.
         metadata = {name.lower(): text for name, text in (found.get("Metadata") or {}).items()}
-        return Stored(key, int(found["ContentLength"]), found["LastModified"], metadata)
+        return Stored(
+            key, int(found["ContentLength"]), found["LastModified"], metadata, str(found.get("ETag") or "")
+        )
 
-    def read(self, key: str, into: IO[bytes], size_bytes: int) -> None:
-        """Fetch all of an object. StorageAway where it is not as long as the server said."""
+    def small(self, key: str) -> bytes | None:
+        """What stands in a small object of our own; None for none."""
+        held = self.head(key)
+        if held is None:
+            return None
+        with tempfile.TemporaryFile() as text:
+            self.read(key, text, held.size_bytes)
+            text.seek(0)
+            return text.read(4096)
+
+    def read(
+        self, key: str, into: IO[bytes], size_bytes: int, begin: int | None = None, *, tag: str = ""
+    ) -> None:
+        """Fetch all of an object, or so many bytes from `begin` on; with a `tag` only while it still has that.
+        StorageAway where it is not as long as the server said."""
+        asked = {"IfMatch": tag} if tag else {}
+        if begin is not None:
+            asked["Range"] = f"bytes={begin}-{begin + size_bytes - 1}"
         with self.asked(key):
-            body, done = self.client.get_object(**self._at(key))["Body"], 0
+            body, done = self.client.get_object(**self._at(key), **asked)["Body"], 0
             try:
                 while done <= size_bytes and (block := body.read(_BLOCK_BYTES)):
                     into.write(block)
@@ -179,7 +200,12 @@ class S3Client:
             for group in page.get("CommonPrefixes") or ():
                 yield str(group["Prefix"])[cut:]
             for one in page.get("Contents") or ():
-                yield Stored(str(one["Key"])[cut:], int(one["Size"]), one["LastModified"])
+                yield Stored(
+                    str(one["Key"])[cut:],
+                    int(one["Size"]),
+                    one["LastModified"],
+                    tag=str(one.get("ETag") or ""),
+                )
             token = page.get("NextContinuationToken") or ""
             if not page.get("IsTruncated") or not token:
                 return
@@ -204,56 +230,80 @@ class S3Client:
         with self.asked(key):
             self.client.copy_object(**self._at(to), CopySource=self._at(key), **changed)
 
-    @contextmanager
-    def parts(self, key: str, metadata: dict[str, str]) -> Iterator[Parts]:
-        """Make an object of parts: it is there, whole, when the block ends well, and else nothing of it is."""
+    def parts_begin(self, key: str, metadata: dict[str, str]) -> Parts:
+        """Begin an object that is made of parts."""
         with self.asked(key):
             begun = self.client.create_multipart_upload(**self._at(key), Metadata=metadata)
-        made = Parts(self, self._at(key), begun["UploadId"])
-        try:
-            yield made
-            with self.asked(key):
-                self.client.complete_multipart_upload(
-                    **self._at(key), UploadId=made.number, MultipartUpload={"Parts": made.made}
-                )
-        except BaseException:
-            # It was to be given up: the server forgets it by itself.
-            with suppress(Exception):
-                self.client.abort_multipart_upload(**self._at(key), UploadId=made.number)
-            raise
+        return Parts(self, self._at(key), begun["UploadId"])
 
-    def part_copy(self, at: dict[str, str], number: str, part: int, key: str) -> str:
-        """Make a part of an object; its mark, "" where the server cannot."""
-        with self.asked(key):
+    def parts_of(self, key: str, number: str) -> Parts:
+        """An object that was begun, by the number that it got."""
+        return Parts(self, self._at(key), number)
+
+    def part_copy(
+        self, at: dict[str, str], number: str, part: int, of: Stored, cut: tuple[int, int] | None
+    ) -> str:
+        """Make a part of an object, all or so many bytes from one on; its mark, "" where the server cannot."""
+        asked = {"CopySourceIfMatch": of.tag} if of.tag else {}
+        if cut is not None:
+            asked["CopySourceRange"] = f"bytes={cut[0]}-{cut[0] + cut[1] - 1}"
+        with self.asked(of.key):
             answer = self.client.upload_part_copy(
-                **at, UploadId=number, PartNumber=part, CopySource=self._at(key)
+                **at, UploadId=number, PartNumber=part, CopySource=self._at(of.key), **asked
             )
         return str((answer.get("CopyPartResult") or {}).get("ETag") or "")
 
 
 class Parts:
-    """The parts of an object that is being made."""
+    """The parts of an object that is being made: it is there, whole, when it is completed, and before nothing of it."""
 
     def __init__(self, client: S3Client, at: dict[str, str], number: str) -> None:
         self._client, self._at, self.number = client, at, number
-        self.made: list[dict[str, Any]] = []
+        self._made: list[dict[str, Any]] = []
 
-    def send(self, data: bytes) -> None:
+    def found(self) -> dict[int, tuple[str, int]]:
+        """The mark and the size of each part that the server has. NoSuchFile where it has forgotten all."""
+        found: dict[int, tuple[str, int]] = {}
+        asked: dict[str, Any] = {**self._at, "UploadId": self.number}
+        while True:
+            with self._client.asked(self._at["Key"]):
+                page = self._client.client.list_parts(**asked)
+            for one in page.get("Parts") or ():
+                found[int(one["PartNumber"])] = str(one["ETag"]), int(one["Size"])
+            after = int(page.get("NextPartNumberMarker") or 0)
+            if not page.get("IsTruncated") or after <= int(asked.get("PartNumberMarker", 0)):
+                return found
+            asked["PartNumberMarker"] = after
+
+    def send(self, number: int, data: IO[bytes]) -> None:
         with self._client.asked(self._at["Key"]):
             answer = self._client.client.upload_part(
-                **self._at, UploadId=self.number, PartNumber=len(self.made) + 1, Body=data
+                **self._at, UploadId=self.number, PartNumber=number, Body=data
             )
-        self._add(answer["ETag"])
+        self.add(number, answer["ETag"])
 
-    def copy(self, key: str) -> bool:
+    def copy(self, number: int, of: Stored, cut: tuple[int, int] | None = None) -> bool:
         """Make a part of an object of the bucket; False where the server does not do that."""
-        mark = self._client.part_copy(self._at, self.number, len(self.made) + 1, key)
+        mark = self._client.part_copy(self._at, self.number, number, of, cut)
         if mark:
-            self._add(mark)
+            self.add(number, mark)
         return bool(mark)
 
-    def _add(self, mark: str) -> None:
-        self.made.append({"ETag": mark, "PartNumber": len(self.made) + 1})
+    def add(self, number: int, mark: str) -> None:
+        """A part that the server has."""
+        self._made.append({"ETag": mark, "PartNumber": number})
+
+    def complete(self) -> None:
+        """Put the object in its place."""
+        with self._client.asked(self._at["Key"]):
+            self._client.client.complete_multipart_upload(
+                **self._at, UploadId=self.number, MultipartUpload={"Parts": self._made}
+            )
+
+    def give_up(self) -> None:
+        """Nothing is made of it; what the server does not hear of it forgets by itself."""
+        with suppress(Exception):
+            self._client.client.abort_multipart_upload(**self._at, UploadId=self.number)
 
 
 def _refusal(key: str, answer: Mapping[str, Any]) -> WeirError:

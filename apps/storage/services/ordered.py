@@ -39,6 +39,7 @@ def ordered_volume_make(actor: Actor, *, order_uid: UUID, order_no: str, size_mi
         row.name = f"{name}-{row.uid.hex[:6]}"
     row.save()
     driver(row).volume_make(key_of(row.uid))
+    driver(row).size_tell(key_of(row.uid), row.size_mib)
     return row
 
 
@@ -56,6 +57,7 @@ def ordered_volume_resize(actor: Actor, *, volume: Volume, size_mib: int) -> Non
     size_holds_check(volume, size_mib)
     volume.size_mib = size_mib
     volume.save(update_fields=["size_mib", "updated_at"])
+    emit(VolumeChanged(current_schema(), str(volume.uid)), actor=actor)
 
 
 @service()

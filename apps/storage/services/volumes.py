@@ -67,6 +67,7 @@ def volume_make(
     act_subject("volume", row.uid, name=name, owner=owner, size_mib=size_mib)
     _quota_keep(actor, row)
     driver(row).volume_make(key_of(row.uid))
+    driver(row).size_tell(key_of(row.uid), row.size_mib)
     return row
 
 
@@ -85,6 +86,7 @@ def volume_change(*, actor: Actor, uid: UUID, name: str | None = None, size_mib:
         size_holds_check(row, size_mib)
         row.size_mib = size_mib
         _quota_keep(actor, row)
+        emit(VolumeChanged(current_schema(), str(uid)), actor=actor)
     row.save(update_fields=["name", "size_mib", "updated_at"])
     return row
 
@@ -124,9 +126,18 @@ def volume_follow(*, actor: Actor, uid: UUID) -> None:
         for each in drivers():
             each.volume_remove(key_of(uid))
         return
+    volume_size_tell(actor=actor, uid=uid)
     driver(row).tidy(key_of(uid))
     used = driver(row).used_bytes(key_of(uid))
     volume_measured(actor=actor, uid=uid, change_no=row.change_no, used_bytes=used)
+
+
+@service(recorded=False)
+def volume_size_tell(*, actor: Actor, uid: UUID) -> None:
+    """Tell the nodes how large a volume is. The row is locked meanwhile: of two sizes the later one is told last."""
+    row = Volume.objects.select_for_update(no_key=True).filter(uid=uid).first()
+    if row is not None:
+        driver(row).size_tell(key_of(uid), row.size_mib)
 
 
 def volumes_forgotten() -> list[UUID]:

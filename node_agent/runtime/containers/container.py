@@ -18,6 +18,7 @@ from pathlib import Path
 
 from node_agent.files import write_json
 from node_agent.runtime.containers.bundle import RUNTIME, Program, bundle_of
+from node_agent.runtime.isolation import seccomp
 from node_agent.runtime.isolation import syscalls as sys_
 from node_agent.runtime.isolation.image_root import ImageRoot
 from node_agent.runtime.isolation.namespaces import Namespaces, OwnNetwork
@@ -127,9 +128,10 @@ class Adopted:
 
 
 def _built(root: ImageRoot, log: Path) -> None:
-    """In the child: what goes wrong is written where the runtime writes its own troubles."""
+    """In the child that becomes the runtime: what goes wrong is written where the runtime writes its own troubles."""
     try:
         root.build()
+        seccomp.install(seccomp.projects_program())
     except OSError as error:
         log.write_text(json.dumps({"msg": error.strerror or str(error)}))
         raise

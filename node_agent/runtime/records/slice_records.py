@@ -46,7 +46,8 @@ class SliceSpec(_Record):
     on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where that lies
     ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by which other
     nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as `source`,
-    `path` and `read_only`. `image`: it runs in a container, of the image unpacked at `root`, with the variables `env`,
+    `path` and `read_only`; one that `is_sold` is a volume of the centre's and held to its size. `image`: it runs in a
+    container, of the image unpacked at `root`, with the variables `env`,
     and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
     `service`: how it is kept alive and looked at. `packages`: what is installed for it before it starts: by its `key`
     in the folder `home`, which keeps `most_mib`, the lines `requirements`, from `index` by `pip`, in `network`.

@@ -60,6 +60,11 @@ def out_of_disk(limit_mib: int) -> End:
     return End("failed", "disk_exceeded", f"disk limit of {limit_mib} MiB exceeded")
 
 
+def volume_exceeded(path: str, used_mib: int, size_mib: int) -> End:
+    """A volume holds more than it is large, both in MiB, and it may write there."""
+    return End("failed", "volume_exceeded", f"{path} holds {used_mib} MiB and may hold {size_mib} MiB")
+
+
 def disk_full() -> End:
     """It has to make room: the disk is the node's and every other work's too."""
     return End("failed", "disk_exceeded", "the node's disk is nearly full, and it kept the most on it")

@@ -99,6 +99,17 @@ def test_a_node_s_page_says_that_its_kernel_filters_nothing_and_whether_images_r
         assert part in open_
 
 
+@pytest.mark.req("PLAT-ASSET-6")
+def test_a_node_s_page_says_how_volumes_are_held_to_their_sizes(pool, node, admin):
+    node.info = node.info.model_copy(update={"storage_held": "quota watched quota"})
+    node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
+    sentences = {"en": ("By quotas of", "By measuring"), "zh-hans": ("文件系统配额", "作业写入时测量")}
+    for language, parts in sentences.items():
+        admin.cookies["django_language"] = language
+        text = admin.get(f"/pool/nodes/{pool['node']}/").content.decode()
+        assert [text.count(part) for part in parts] == [1, 1]
+
+
 @pytest.mark.req("POOL-8.2c")
 @pytest.mark.parametrize(
     ("network", "problem", "english", "chinese"),

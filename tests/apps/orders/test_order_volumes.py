@@ -9,7 +9,7 @@ from apps.kernel.planes import in_tenant
 from apps.orders.services.deliveries import order_deliver
 from apps.storage.drivers.chosen import driver
 from apps.storage.services.volumes import volume_make
-from node_agent.protocol.slices import STORAGE_MARK
+from node_agent.protocol.storage import STORAGE_MARK
 from tests.apps.catalog.market import AMOUNTS, commodity_make
 from tests.apps.orders.scene import Scene, workload_of
 from tests.apps.scheduling.pool import node_make

@@ -17,7 +17,8 @@ import pytest
 from apps.storage.drivers.base import Driver
 from apps.storage.drivers.directory import Directory
 from apps.storage.drivers.mounted import Mounted, mount_check
-from apps.storage.drivers.s3 import PART_LEAST_BYTES, S3
+from apps.storage.drivers.s3 import S3
+from apps.storage.drivers.s3_assembly import Limits
 from apps.storage.drivers.s3_client import Bucket, S3Client, address_check
 from apps.storage.errors import (
     AddressRefused,
@@ -28,7 +29,8 @@ from apps.storage.errors import (
     StorageFull,
 )
 from apps.storage.types import Kind
-from node_agent.protocol.slices import STORAGE_MARK as MARK
+from node_agent.protocol.storage import STORAGE_MARK as MARK
+from node_agent.protocol.storage import VOLUME_SIZE
 from tests.apps.storage.buckets import KEY, bucket_served
 
 pytestmark = pytest.mark.req("PLAT-ASSET-6")
@@ -108,7 +110,7 @@ def test_what_stands_there_is_replaced_only_where_that_was_said(store: Driver) -
 
 
 def test_an_upload_goes_on_where_it_was_acknowledged(store: Driver) -> None:
-    upload, first = uuid4(), os.urandom(PART_LEAST_BYTES + 1)
+    upload, first = uuid4(), os.urandom(Limits().part_least + 1)
     store.upload_make(KEPT, upload)
     store.upload_write(KEPT, upload, 0, first)
     # Written and never acknowledged: its sender comes again with something else.
@@ -242,6 +244,16 @@ def test_an_upload_that_is_forgotten_leaves_nothing(store: Driver) -> None:
     store.upload_remove(KEPT, upload)
     assert store.upload_place(KEPT, upload, ("x",), replaces=True) == 0
     assert store.entry(KEPT, ("x",)) is None
+
+
+def test_nodes_are_told_how_large_a_volume_is_beside_its_files(store: Driver, tmp_path: Path) -> None:
+    for size_mib in (10, 10, 2**40):
+        store.size_tell(KEPT, size_mib)
+        if isinstance(store, S3):
+            assert store._s3.small(f"{KEPT}/{VOLUME_SIZE}") == f"{size_mib}\n".encode()
+        else:
+            assert (tmp_path / KEPT / VOLUME_SIZE).read_text() == f"{size_mib}\n"
+    assert (names(store), store.used_bytes(KEPT)) == ({}, 0)
 
 
 def test_its_mark_is_the_same_for_everybody(store: Driver) -> None:

@@ -24,6 +24,7 @@ from apps.storage.selectors import volume_get, volume_list, volume_open
 from apps.storage.services.volumes import volume_change, volume_delete, volume_follow
 from apps.tenancy.models import Tenant
 from apps.tenancy.states import TenantState
+from node_agent.protocol.storage import VOLUME_SIZE
 
 pytestmark = pytest.mark.django_db
 
@@ -145,6 +146,19 @@ def test_another_tenants_volume_is_not_found(made, stranger):
         for act in (volume_get, volume_open, volume_delete):
             with pytest.raises(NotFound):
                 act(actor=stranger.actor, uid=volume.uid)
+
+
+def test_nodes_are_told_of_each_size_that_a_volume_has(ann, made, files):
+    volume = made(size_mib=10)
+    told = files(volume).parent / VOLUME_SIZE
+    assert told.read_text() == "10\n"
+    volume_change(actor=ann.actor, uid=volume.uid, size_mib=20)
+    volume_follow(actor=SYSTEM, uid=volume.uid)
+    assert told.read_text() == "20\n"
+    # One that was made before nodes held volumes to it.
+    told.unlink()
+    volume_follow(actor=SYSTEM, uid=volume.uid)
+    assert told.read_text() == "20\n"
 
 
 def test_what_work_has_written_is_measured(ann, made, files):

@@ -14,6 +14,11 @@ CASES = [
     ("run_timeout", "run time of 600 s reached", "已达到运行时长上限 10 分钟。"),
     ("idle_timeout", "idle for 30 s", "已释放：设备连续 30 秒无人使用。"),
     ("memory_exceeded", "memory limit of 512 MiB exceeded", "超出内存上限 512 MiB。"),
+    (
+        "volume_exceeded",
+        "/data/models holds 9 MiB and may hold 8 MiB",
+        "因向卷写入过多而被结束：/data/models 已占用 9 MiB，而其容量为 8 MiB。请删除文件或申请扩容。",
+    ),
     ("stopped", "stopped on its node", "已停止：在所在节点上被停止"),
     ("stopped", "F20260102-0001", "由终止申请 F20260102-0001 结束。"),
     ("stopped", "", "已停止。"),

@@ -44,6 +44,14 @@ def test_each_call_of_the_list_is_refused_and_all_others_are_not():
     assert _answers(*((number,) for number in plain)) == [0, 0, 0]
 
 
+def test_no_file_is_given_to_another_project_and_other_requests_pass():
+    """By which work would leave the quota of a volume; the kernel reads the lower half of a request alone."""
+    ioctl, wanted = {"x86_64": 16, "aarch64": 29}[platform.machine()], (0x401C5820, 0x40086602, 0x40046602)
+    requests = [*wanted, *(one | 7 << 32 for one in wanted)]
+    assert _answers(*((ioctl, -1, one, 0) for one in requests)) == [errno.EPERM] * len(requests)
+    assert _answers((ioctl, -1, 0x801C581F, 0), (ioctl, -1, 0x5401, 0)) == [errno.EBADF, errno.EBADF]
+
+
 def test_no_user_namespace_is_had_by_any_way_and_processes_still_start():
     clone3 = 435
     assert _answers((_CLONE, CLONE_NEWUSER | 17, 0, 0, 0, 0), (clone3, 0, 0)) == [errno.EPERM, errno.ENOSYS]
@@ -77,7 +85,7 @@ def test_the_container_runtime_is_told_the_same_list():
 
 def test_on_a_machine_whose_numbers_are_not_known_there_is_no_filter(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert (seccomp.program(), seccomp.oci_profile()) == (b"", None)
+    assert (seccomp.program(), seccomp.projects_program(), seccomp.oci_profile()) == (b"", b"", None)
     seccomp.install(b"")
 
 

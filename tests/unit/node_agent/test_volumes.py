@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from node_agent.config import AgentSettings
-from node_agent.protocol.slices import STORAGE_MARK, VolumeMount
-from node_agent.volumes import Volumes
+from node_agent.protocol.slices import VolumeMount
+from node_agent.protocol.storage import STORAGE_MARK
+from node_agent.runtime.volumes.folders import Volumes
 
 pytestmark = pytest.mark.req("PLAT-ASSET-6")
 KEY = "acme/00000000-0000-4000-8000-000000000007"

@@ -38,6 +38,7 @@ from node_agent.runtime.shim.programs.own_programs import OwnProgram, become, ow
 from node_agent.runtime.shim.programs.pauses import Pauses
 from node_agent.runtime.shim.programs.work_command import PORT_VARIABLE, command_of, ported, resolved
 from node_agent.runtime.shim.programs.work_variables import environment, packaged
+from node_agent.runtime.volumes.sizes import VolumeSizes
 from node_agent.web import work_socket as web_socket
 from node_agent.web.service_place import port_free
 from node_agent.web.terminal_device import control_take, shell_find, terminal_open
@@ -80,6 +81,7 @@ class Work:
         self._around = surroundings_of(spec, folder)
         self._around.make()
         others = folder.path.parent
+        self.volumes = VolumeSizes(spec.volumes)
         self.network = self._network_open()
         self._root = self._around.image_root(spec.image) if spec.image is not None else None
         if self._root is not None:
@@ -118,6 +120,7 @@ class Work:
             os.close(write_fd)
             self._namespaces_end()
             self._network_close()
+            self.volumes.close()
             self._around.remove()
             raise
         # What runs beside the work later writes where it does.
@@ -265,7 +268,7 @@ class Work:
     def look(self) -> None:
         """See which processes the work has now."""
         self._reap_orphans()
-        ours = {*self._first_pids, self.disk.pid if self.disk is not None else 0}
+        ours = {*self._first_pids, *self.volumes.pids, self.disk.pid if self.disk is not None else 0}
         ours.update(self.network.pids if self.network is not None else ())
         self.pids = [pid for pid in proc.descendants(os.getpid()) if pid not in ours]
 
@@ -368,6 +371,7 @@ class Work:
         `makes_room` its folder too, where that does not outlive the slice."""
         self._namespaces_end()
         self._network_close()
+        self.volumes.close()
         self._around.remove(makes_room=makes_room)
 
     def _network_open(self) -> WorkNetwork | None:
@@ -440,7 +444,9 @@ class Work:
             return None
 
     def disk_end(self) -> End | None:
-        """Why it has to end for what it keeps on the node's disk, looked at now; None: it need not."""
+        """Why it has to end for what it keeps on the node's disk or in a volume, looked at now; None: it need not."""
+        if (over := self.volumes.over()) is not None:
+            return ending.volume_exceeded(*over)
         return self.disk.look(self.pids) if self.disk is not None else None
 
     def host_end(self) -> End | None:

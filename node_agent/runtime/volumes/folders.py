@@ -11,7 +11,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from node_agent.protocol.slices import STORAGE_MARK, VolumeMount
+from node_agent.protocol.slices import VolumeMount
+from node_agent.protocol.storage import STORAGE_MARK
+from node_agent.runtime.volumes import project_quota
 
 LOOK_EVERY_S, BELIEVED_S, FIRST_LOOK_S = 5.0, 30.0, 1.0
 _MARK = re.compile(r"[0-9a-f]{32}")
@@ -26,6 +28,11 @@ class Volumes:
     def mark(self) -> str:
         """What the portal has written there to be known by, of all folders with blanks between; "" for none."""
         return " ".join(filter(None, (root.mark() for root in self._roots)))
+
+    def held_by(self) -> str:
+        """How work is held to the sizes of volumes there, for each folder whose mark is told, in their order: `quota`
+        by the file system, `watched` by measuring."""
+        return " ".join(root.held_by for root in self._roots if root.mark())
 
     def place(self, wanted: VolumeMount) -> Path | None:
         """Where the files of a volume are to lie; None where this node has no such folder."""
@@ -43,6 +50,7 @@ class _Root:
         self.path = path
         self._looking: threading.Thread | None = None
         self._mark, self._seen_s, self._looked_s = "", 0.0, float("-inf")
+        self.held_by = "watched"
 
     def mark(self) -> str:
         """What stands there now; "" where this is no folder of a portal's."""
@@ -62,4 +70,5 @@ class _Root:
             text = (self.path / STORAGE_MARK).read_text().strip()
         except (OSError, ValueError):
             text = ""
+        self.held_by = "quota" if text and project_quota.is_offered(self.path) else "watched"
         self._mark, self._seen_s = text if _MARK.fullmatch(text) else "", time.monotonic()
