@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.assets.forms import AssetNewForm, AssetsForm, DescriptionForm, PlaceForm, VersionForm
-from apps.assets.labels import problem_sentence
+from apps.assets.labels import platform_names, problem_sentence
 from apps.assets.models import Asset
 from apps.assets.selectors import (
     asset_get,
@@ -36,10 +36,15 @@ from apps.storage.selectors import opened_uids, volume_list
 def assets(request: TenantRequest) -> HttpResponse:
     """The assets that the reader may use, by kind (PLAT-ASSET-2, PLAT-ASSET-3, PLAT-ASSET-5)."""
     chosen = cleaned(AssetsForm(request.GET))
+    names = platform_names()
+    rows = paged(request, asset_list(actor=request.actor, **chosen))
+    for row in rows:
+        row.platforms = [names.get(code, code) for code in row.platforms]
     context = {
-        "rows": paged(request, asset_list(actor=request.actor, **chosen)),
+        "rows": rows,
         "chosen": chosen,
-        "others": filter_query({name: chosen[name] for name in ("search", "reach", "tag")}),
+        "others": filter_query({name: chosen[name] for name in ("search", "reach", "tag", "platform")}),
+        "platforms": names,
         "form": AssetNewForm(initial={"kind": chosen["kind"]}),
         "may_use": request.actor.may(P.USE) and not request.actor.is_read_only,
     }

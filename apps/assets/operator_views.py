@@ -1,0 +1,40 @@
+"""The operators' page of all tenants' assets: what there is and where, with nothing to change and nothing to open."""
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from apps.assets.across import VIEW, AssetsAcross
+from apps.assets.forms import AssetsAcrossForm
+from apps.assets.labels import platform_names
+from apps.assets.states import AssetKind
+from apps.identity.pages.access import cleaned, operator_page, paged, show
+from apps.identity.pages.requests import PortalRequest
+from apps.tenancy.selectors import tenant_list
+
+
+@require_GET
+@operator_page(VIEW)
+def assets(request: PortalRequest) -> HttpResponse:
+    """Assets by tenant, kind, platform, size and words (PLAT-ASSET-8)."""
+    form = AssetsAcrossForm(request.GET)
+    chosen = cleaned(form)
+    rows = paged(
+        request,
+        AssetsAcross(
+            actor=request.actor,
+            tenant=chosen["tenant"],
+            kind=chosen["kind"],
+            platform=chosen["platform"],
+            least_bytes=form.least_bytes(),
+            search=chosen["search"],
+        ),
+    )
+    context = {
+        "rows": rows,
+        "chosen": chosen,
+        "kinds": AssetKind.choices,
+        "tenants": tenant_list(),
+        "platforms": platform_names().items(),
+        "sizes": form.fields["size"].choices[1:],
+    }
+    return show(request, "assets/all_assets", context)
