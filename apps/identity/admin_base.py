@@ -266,7 +266,7 @@ class OperatorAdmin(Guarded, _Table):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "row": row,
-            "cells": [cell(name, row, self) for name in self.shown_fields()],
+            "cells": [cell(name, row, self, inside(request).actor) for name in self.shown_fields()],
             "belonging": [
                 (str(inline.opts.verbose_name_plural), *self._inline_rows(request, inline, row))
                 for inline in self.get_inline_instances(request, row)
@@ -283,7 +283,8 @@ class OperatorAdmin(Guarded, _Table):
         rows, has_more = inline.rows_of(request, row)
         names = [str(name) for name in inline.fields or ()]
         heads = [str(label_for_field(name, inline.model, inline)) for name in names]
-        return heads, [[cell(name, each, inline) for name in names] for each in rows], has_more
+        reader = inside(request).actor
+        return heads, [[cell(name, each, inline, reader) for name in names] for each in rows], has_more
 
     def shown_fields(self) -> list[str]:
         """What is shown of a row: the fields named, else all that are not left out."""
