@@ -85,7 +85,12 @@ class AssetsAcross(Sequence[AssetRow]):
             "size_bytes >= %(least)s": least_bytes,
             "(name ILIKE %(words)s OR introduction ILIKE %(words)s OR owner ILIKE %(words)s)": search,
         }
-        self._given = {"kind": kind, "platform": platform, "least": least_bytes, "words": _somewhere(search)}
+        self._given: dict[str, str | int] = {
+            "kind": kind,
+            "platform": platform,
+            "least": least_bytes,
+            "words": _somewhere(search),
+        }
         self._where = " AND ".join(["TRUE", *(text for text, value in wanted.items() if value)])
 
     def __len__(self) -> int:
@@ -127,4 +132,5 @@ class AssetsAcross(Sequence[AssetRow]):
         )
         with connection.cursor() as cursor:
             cursor.execute(query, self._given)
-            return cursor.fetchall()
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return rows

@@ -21,6 +21,9 @@ class AssetsForm(SoundForm):
     platform = forms.CharField(required=False, max_length=48)
 
 
+SIZES = [(str(gib), format_lazy(_("{n} GiB and more"), n=gib)) for gib in (1, 10, 100, 1000)]
+
+
 class AssetsAcrossForm(SoundForm):
     """What operators narrow the assets of all tenants by."""
 
@@ -31,10 +34,7 @@ class AssetsAcrossForm(SoundForm):
     platform = forms.CharField(required=False, max_length=48)
     size = forms.ChoiceField(
         required=False,
-        choices=[
-            ("", _("Any size")),
-            *((str(gib), format_lazy(_("{n} GiB and more"), n=gib)) for gib in (1, 10, 100, 1000)),
-        ],
+        choices=[("", _("Any size")), *SIZES],
     )
     search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=100)
 

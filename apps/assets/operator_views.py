@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
 from apps.assets.across import VIEW, AssetsAcross
-from apps.assets.forms import AssetsAcrossForm
+from apps.assets.forms import SIZES, AssetsAcrossForm
 from apps.assets.labels import platform_names
 from apps.assets.states import AssetKind
 from apps.identity.pages.access import cleaned, operator_page, paged, show
@@ -35,6 +35,6 @@ def assets(request: PortalRequest) -> HttpResponse:
         "kinds": AssetKind.choices,
         "tenants": tenant_list(),
         "platforms": platform_names().items(),
-        "sizes": form.fields["size"].choices[1:],
+        "sizes": SIZES,
     }
     return show(request, "assets/all_assets", context)
