@@ -3,12 +3,10 @@
 from django.utils.translation import gettext as _
 
 from apps.assets.models import AssetVersion
+from apps.assets.states import CENTRE
 from apps.centre.selectors import centre_shown
 from apps.centre.storage_classes import storage_class_list
 from apps.kernel.translatable import localized
-
-# No storage class has it for its code.
-CENTRE = "~centre"
 
 
 def platform_names() -> dict[str, str]:

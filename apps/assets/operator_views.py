@@ -3,9 +3,9 @@
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
-from apps.assets.across import VIEW, AssetsAcross
 from apps.assets.forms import SIZES, AssetsAcrossForm
 from apps.assets.labels import platform_names
+from apps.assets.operator_selectors import VIEW, AssetsAcross
 from apps.assets.states import AssetKind
 from apps.identity.pages.access import cleaned, operator_page, paged, show
 from apps.identity.pages.requests import PortalRequest
@@ -29,12 +29,15 @@ def assets(request: PortalRequest) -> HttpResponse:
             search=chosen["search"],
         ),
     )
+    names = platform_names()
+    for row in rows:
+        row.places = ", ".join(names.get(code, code) for code in row.platforms)
     context = {
         "rows": rows,
         "chosen": chosen,
         "kinds": AssetKind.choices,
         "tenants": tenant_list(),
-        "platforms": platform_names().items(),
+        "platforms": names.items(),
         "sizes": SIZES,
     }
     return show(request, "assets/all_assets", context)

@@ -7,9 +7,8 @@ from django.db.models import F, Max, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from apps.assets.labels import CENTRE
 from apps.assets.models import Asset, AssetVersion
-from apps.assets.states import Reach, VersionState
+from apps.assets.states import CENTRE, Reach, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.reach import Records

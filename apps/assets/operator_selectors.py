@@ -9,8 +9,7 @@ from uuid import UUID
 from django.db import connection
 from psycopg import sql
 
-from apps.assets.labels import CENTRE, platform_names
-from apps.assets.states import AssetKind, Reach, VersionState
+from apps.assets.states import CENTRE, AssetKind, Reach, VersionState
 from apps.kernel.actor import Actor
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_list
@@ -35,9 +34,10 @@ def _somewhere(text: str) -> str:
     return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AssetRow:
-    """An asset with all its ready versions together; `platforms` are where these lie, in the reader's language."""
+    """An asset with all its ready versions together; `platforms` are the codes of where these lie, `places` their
+    names for a reader."""
 
     tenant: Tenant
     uid: UUID
@@ -49,6 +49,7 @@ class AssetRow:
     newest: int
     size_bytes: int
     platforms: tuple[str, ...]
+    places: str = ""
 
 
 class AssetsAcross(Sequence[AssetRow]):
@@ -74,7 +75,6 @@ class AssetsAcross(Sequence[AssetRow]):
         search: str = "",
     ) -> None:
         actor.require(VIEW)
-        self._names = platform_names()
         rows = tenant_list().exclude(state=TenantState.DELETED)
         self._tenants = {
             row.schema_name: row for row in (rows.filter(schema_name=tenant) if tenant else rows)
@@ -111,7 +111,7 @@ class AssetsAcross(Sequence[AssetRow]):
         owner, newest, size_bytes, platforms = rest
         return AssetRow(
             self._tenants[schema], uid, AssetKind(kind), name, introduction, Reach(reach), owner, newest,
-            size_bytes, tuple(self._names.get(code, code) for code in platforms or ()),
+            size_bytes, tuple(platforms or ()),
         )  # fmt: skip
 
     def _asked(self, what: str, tail: str = "") -> list[tuple[Any, ...]]:
