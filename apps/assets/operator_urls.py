@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.assets import operator_views as views
+from apps.assets import views
 
 app_name = "assets_admin"
-urlpatterns = [path("", views.assets, name="assets")]
+urlpatterns = [path("", views.all_assets, name="assets")]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from apps.assets.models import Asset, AssetVersion
-from apps.assets.operator_selectors import AssetsAcross
+from apps.assets.overview import AssetsAcross
 from apps.assets.states import CENTRE
 from apps.centre.models import StorageClass
 from apps.kernel.errors import Forbidden
