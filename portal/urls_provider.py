@@ -27,6 +27,7 @@ urlpatterns = [
     path("catalogue/", include("apps.console.selling.urls")),
     path("pool/", include("apps.fleet.urls")),
     path("images/", include("apps.images.operator_urls")),
+    path("assets/", include("apps.assets.operator_urls")),
     path("scheduling/", include("apps.scheduling.views.urls_operator")),
     # The pool's figures name nodes and devices: they are not told on tenants' hosts.
     path("metrics", probes.metrics, name="metrics"),

@@ -1,4 +1,5 @@
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -17,6 +18,29 @@ class AssetsForm(SoundForm):
         label=_("Shared with"), required=False, choices=[("", _("All")), *Reach.choices]
     )
     tag = forms.CharField(required=False, max_length=TAG_MAX)
+    platform = forms.CharField(required=False, max_length=48)
+
+
+SIZES = [(str(gib), format_lazy(_("{n} GiB and more"), n=gib)) for gib in (1, 10, 100, 1000)]
+
+
+class AssetsAcrossForm(SoundForm):
+    """What operators narrow the assets of all tenants by."""
+
+    _GIB = 2**30
+
+    tenant = forms.CharField(required=False, max_length=63)
+    kind = forms.ChoiceField(required=False, choices=[("", _("All")), *AssetKind.choices])
+    platform = forms.CharField(required=False, max_length=48)
+    size = forms.ChoiceField(
+        required=False,
+        choices=[("", _("Any size")), *SIZES],
+    )
+    search = forms.CharField(label=pgettext_lazy("thing", "Name"), required=False, max_length=100)
+
+    def least_bytes(self) -> int:
+        """How much an asset has at least that meets the conditions."""
+        return int(self.cleaned_data["size"] or 0) * self._GIB
 
 
 class DescriptionForm(SoundForm):

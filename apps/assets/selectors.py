@@ -2,11 +2,13 @@
 
 from uuid import UUID
 
-from django.db.models import F, Max, Q, QuerySet
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import F, Max, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from apps.assets.models import Asset, AssetVersion
-from apps.assets.states import Reach, VersionState
+from apps.assets.states import CENTRE, Reach, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.reach import Records
@@ -38,9 +40,10 @@ def assets_kept(actor: Actor) -> Q:
 
 
 def asset_list(
-    *, actor: Actor, kind: str = "", search: str = "", reach: str = "", tag: str = ""
+    *, actor: Actor, kind: str = "", search: str = "", reach: str = "", tag: str = "", platform: str = ""
 ) -> QuerySet[Asset]:
-    """The assets that the actor may use; `newest` is the number of the newest version that is ready."""
+    """The assets that the actor may use; `newest` is the number of the newest version that is ready, `platforms` are
+    the codes of where those that are ready lie (`labels.platform_names`)."""
     actor.require(P.VIEW)
     rows = Asset.objects.filter(assets_seen(actor)).select_related("owner", "organization")
     if kind:
@@ -52,7 +55,21 @@ def asset_list(
     if tag:
         rows = rows.filter(tags__contains=[tag])
     ready = Q(versions__state=VersionState.READY)
-    return rows.annotate(newest=Max("versions__number", filter=ready)).order_by("name", "pk")
+    if platform:
+        rows = rows.filter(pk__in=_versions_on(platform).values("asset"))
+    place = Coalesce("versions__volume__storage_class__code", Value(CENTRE))
+    return rows.annotate(
+        newest=Max("versions__number", filter=ready),
+        platforms=ArrayAgg(place, filter=ready, distinct=True, default=Value([])),
+    ).order_by("name", "pk")
+
+
+def _versions_on(platform: str) -> QuerySet[AssetVersion]:
+    """The versions that are ready on a platform."""
+    rows = AssetVersion.objects.filter(state=VersionState.READY)
+    if platform == CENTRE:
+        return rows.filter(volume__storage_class=None)
+    return rows.filter(volume__storage_class__code=platform)
 
 
 def asset_get(*, actor: Actor, uid: UUID) -> Asset:

@@ -4,6 +4,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+# The platform of what lies in the portal's own folder; others are storage classes, none of which has it for its code.
+CENTRE = "~centre"
+
 
 class AssetKind(models.TextChoices):
     MODEL = "model", pgettext_lazy("asset", "Model")

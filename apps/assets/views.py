@@ -1,4 +1,5 @@
-"""My models, datasets and algorithms: lists, an asset with its versions and files, publishing."""
+"""My models, datasets and algorithms: lists, an asset with its versions and files, publishing; and the operators' list
+of all tenants' assets, with nothing to change and nothing to open."""
 
 from pathlib import PurePosixPath
 from typing import Any
@@ -8,11 +9,20 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
-from apps.assets.forms import AssetNewForm, AssetsForm, DescriptionForm, PlaceForm, VersionForm
-from apps.assets.labels import problem_sentence
+from apps.assets.forms import (
+    SIZES,
+    AssetNewForm,
+    AssetsAcrossForm,
+    AssetsForm,
+    DescriptionForm,
+    PlaceForm,
+    VersionForm,
+)
+from apps.assets.labels import platform_names, problem_sentence
 from apps.assets.models import Asset
+from apps.assets.overview import VIEW, AssetsAcross
 from apps.assets.selectors import (
     asset_get,
     asset_list,
@@ -24,22 +34,28 @@ from apps.assets.selectors import (
 )
 from apps.assets.services.assets import asset_change, asset_delete, asset_make
 from apps.assets.services.versions import version_delete, version_publish
-from apps.assets.states import VersionState
-from apps.identity.pages.access import cleaned, filter_query, go, page, paged, show
-from apps.identity.pages.requests import TenantRequest
+from apps.assets.states import AssetKind, VersionState
+from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, paged, show
+from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.storage.file_answers import file_answer
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.selectors import opened_uids, volume_list
+from apps.tenancy.selectors import tenant_list
 
 
 @page(P.VIEW)
 def assets(request: TenantRequest) -> HttpResponse:
     """The assets that the reader may use, by kind (PLAT-ASSET-2, PLAT-ASSET-3, PLAT-ASSET-5)."""
     chosen = cleaned(AssetsForm(request.GET))
+    names = platform_names()
+    rows = paged(request, asset_list(actor=request.actor, **chosen))
+    for row in rows:
+        row.platforms = [names.get(code, code) for code in row.platforms]
     context = {
-        "rows": paged(request, asset_list(actor=request.actor, **chosen)),
+        "rows": rows,
         "chosen": chosen,
-        "others": filter_query({name: chosen[name] for name in ("search", "reach", "tag")}),
+        "others": filter_query({name: chosen[name] for name in ("search", "reach", "tag", "platform")}),
+        "platforms": names,
         "form": AssetNewForm(initial={"kind": chosen["kind"]}),
         "may_use": request.actor.may(P.USE) and not request.actor.is_read_only,
     }
@@ -141,3 +157,37 @@ def download(request: TenantRequest, uid: UUID, number: int) -> HttpResponseBase
     version = version_get(actor=request.actor, asset=row, number=number)
     file = version_file(actor=request.actor, version=version, path=path)
     return file_answer(request, file, name=PurePosixPath(path).name)
+
+
+# --- all tenants' --------------------------------------------------------------------------------------------------
+
+
+@require_GET
+@operator_page(VIEW)
+def all_assets(request: PortalRequest) -> HttpResponse:
+    """Assets by tenant, kind, platform, size and words (PLAT-ASSET-8)."""
+    form = AssetsAcrossForm(request.GET)
+    chosen = cleaned(form)
+    rows = paged(
+        request,
+        AssetsAcross(
+            actor=request.actor,
+            tenant=chosen["tenant"],
+            kind=chosen["kind"],
+            platform=chosen["platform"],
+            least_bytes=form.least_bytes(),
+            search=chosen["search"],
+        ),
+    )
+    names = platform_names()
+    for row in rows:
+        row.places = ", ".join(names.get(code, code) for code in row.platforms)
+    context = {
+        "rows": rows,
+        "chosen": chosen,
+        "kinds": AssetKind.choices,
+        "tenants": tenant_list(),
+        "platforms": names.items(),
+        "sizes": SIZES,
+    }
+    return show(request, "assets/all_assets", context)

@@ -39,6 +39,7 @@ class AccountAdmin(OperatorAdmin):
     search_fields = ["tenant__name", "tenant__schema_name"]
     # Opened, credited, refunded and billed on the tenant's page.
     page = ("operator:tenant", "tenant__schema_name")
+    page_permission = "tenancy.view"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:
         return account_list()

@@ -10,6 +10,7 @@ from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.utils.translation import gettext as _
 
 from apps.cases.models import Case
+from apps.cases.permissions import INBOX, TICKETS
 from apps.cases.permissions import CasesPermission as P
 from apps.cases.types import CaseData, CaseKind
 from apps.kernel.actor import Actor
@@ -30,19 +31,22 @@ SHORTEST_WORD = 2
 _PAIRS = ArrayField(TextField())
 
 
-def _visible(actor: Actor) -> QuerySet[Case]:
-    """All tenants' cases for an operator who may see them; nothing exists for anybody else."""
-    if actor.kind not in ("operator", "system") or not actor.may(P.VIEW):
+def _visible(actor: Actor, permissions: Sequence[str] = (P.VIEW,)) -> QuerySet[Case]:
+    """All tenants' cases for an operator who holds one of `permissions`; nothing exists for anybody else."""
+    if actor.kind not in ("operator", "system") or not actor.may_any(*permissions):
         return Case.plain.none()
     return Case.objects.across().select_related("tenant")
 
 
 def case_list(*, actor: Actor, filters: Mapping[str, str] | None = None) -> QuerySet[Case]:
     """Cases of every tenant, newest first, narrowed by any of `FILTERS` (PLAT-OPS-17, PLAT-OPS-18)."""
+    return _narrowed(_visible(actor), filters)
+
+
+def _narrowed(rows: QuerySet[Case], filters: Mapping[str, str] | None) -> QuerySet[Case]:
     given = {name: value for name, value in (filters or {}).items() if value not in ("", None)}
     if "assignee" in given and not re.fullmatch(r"[0-9]{1,18}", str(given["assignee"])):
         raise InvalidInput(fields={"assignee": _("A whole number is wanted.")})
-    rows = _visible(actor)
     for name, lookup in (_EXACT | _FUZZY).items():
         if name in given:
             rows = rows.filter(**{lookup: given[name]})
@@ -79,7 +83,8 @@ def case_matches(*, actor: Actor, words: Sequence[str]) -> QuerySet[Case]:
 
 def case_get(*, actor: Actor, kind: str, uid: UUID) -> Case:
     """One case, by the kind and identifier of the row it shows; NotFound when it is not for this actor."""
-    row = _visible(actor).filter(kind=kind, uid=uid).first()
+    permissions = {CaseKind.TASK: INBOX, CaseKind.TICKET: TICKETS}.get(CaseKind(kind), (P.VIEW,))
+    row = _visible(actor, permissions).filter(kind=kind, uid=uid).first()
     if row is None:
         raise NotFound()
     return row
@@ -89,7 +94,7 @@ def case_inbox(*, actor: Actor, tab: str = "todo") -> QuerySet[Case]:
     """An operator's approval tasks of all tenants: to do, done, urged (PLAT-TODO-1, PLAT-TODO-2)."""
     if tab not in TABS:
         raise InvalidInput(fields={"tab": ", ".join(TABS)})
-    rows = _visible(actor).filter(kind=CaseKind.TASK, side="operator")
+    rows = _visible(actor, INBOX).filter(kind=CaseKind.TASK, side="operator")
     if tab == "done":
         rows = rows.filter(worked_by_ids__contains=[actor.user_id])
     else:
@@ -103,15 +108,19 @@ def case_inbox(*, actor: Actor, tab: str = "todo") -> QuerySet[Case]:
 def case_tickets(
     *, actor: Actor, tab: str = "open", filters: Mapping[str, str] | None = None
 ) -> QuerySet[Case]:
-    """All tenants' tickets: open, for the operator to do, done by him, submitted by him, all (PLAT-TODO-9)."""
+    """All tenants' tickets: open, for the operator to do, done by him, submitted by him, all (PLAT-TODO-9). Who does
+    not see all cases finds in each tab those that are meant for him or that he opened."""
     if tab not in TICKET_TABS:
         raise InvalidInput(fields={"tab": ", ".join(TICKET_TABS)})
-    rows = case_list(actor=actor, filters={**(filters or {}), "kind": CaseKind.TICKET})
+    rows = _narrowed(_visible(actor, TICKETS), {**(filters or {}), "kind": CaseKind.TICKET})
     mine = Q(assignee_id=actor.user_id)
+    whole_side = Q(roles=[], candidate_ids=[])
+    wanted = whole_side | Q(roles__contains=[actor.role]) | Q(candidate_ids__contains=[actor.user_id])
+    waits = Q(assignee_id=None, state="waiting", side="operator") & wanted
+    if not actor.may(P.VIEW):
+        is_worker = actor.may("tickets.work")
+        rows = rows.filter(mine | Q(applicant_id=actor.user_id) | (waits if is_worker else Q(pk__in=[])))
     if tab == "todo":
-        whole_side = Q(roles=[], candidate_ids=[])
-        wanted = whole_side | Q(roles__contains=[actor.role]) | Q(candidate_ids__contains=[actor.user_id])
-        waits = Q(assignee_id=None, state="waiting", side="operator") & wanted
         return rows.filter(mine | waits, is_open=True)
     if tab == "done":
         return rows.filter(mine, is_open=False)

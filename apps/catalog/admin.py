@@ -34,6 +34,7 @@ from apps.kernel.money import bill_round
 class CategoryAdmin(OperatorAdmin):
     view_permission = P.VIEW
     page = ("catalogue_admin:category", "code")
+    page_permission = P.MANAGE
     list_display = ["code", "name_zh", "name_en", "parent", "is_enabled"]
     list_select_related = ["parent"]
     search_fields = ["code", "name_zh", "name_en"]
@@ -78,6 +79,7 @@ class ProcessTemplateAdmin(OperatorAdmin):
 class ProcessAppAdmin(OperatorAdmin):
     view_permission = P.VIEW
     page = ("catalogue_admin:process", "uid")
+    page_permission = P.MANAGE
     list_display = ["code", "name_zh", "category", "form_template", "process_template", "shown_state"]
     list_filter = ["state", "category"]
     list_select_related = ["category", "form_template", "process_template"]
@@ -131,6 +133,7 @@ class PriceLineInline(OperatorInline):
 class PriceVersionAdmin(OperatorAdmin):
     view_permission = P.VIEW
     page = ("catalogue_admin:commodity_price", "commodity__uid")
+    page_permission = P.MANAGE
     list_display = ["commodity", "number", "effective_from", "published_at"]
     list_filter = ["commodity"]
     list_select_related = ["commodity"]

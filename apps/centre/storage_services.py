@@ -77,7 +77,7 @@ def storage_drafted(given: StorageGiven) -> StorageClass:
     )
 
 
-@service(P.MANAGE)
+@service(P.STORAGE)
 def storage_class_make(*, actor: Actor, given: StorageGiven, mark: str, check_ms: int) -> StorageClass:
     """Keep a class whose storage was tried: it took `check_ms`, and bears `mark`. Conflict for a code in use, and for a
     storage that another class has."""
@@ -93,7 +93,7 @@ def storage_class_make(*, actor: Actor, given: StorageGiven, mark: str, check_ms
     return row
 
 
-@service(P.MANAGE)
+@service(P.STORAGE)
 def storage_class_change(
     *, actor: Actor, code: str, name_zh: str, name_en: str, access_key: str = "", secret: str = ""
 ) -> StorageClass:
@@ -109,7 +109,7 @@ def storage_class_change(
     return row
 
 
-@service(P.MANAGE)
+@service(P.STORAGE)
 def storage_class_switch(
     *, actor: Actor, code: str, is_enabled: bool | None = None, is_default: bool | None = None
 ) -> StorageClass:
@@ -129,7 +129,7 @@ def storage_class_switch(
     return row
 
 
-@service(P.MANAGE, recorded=False)
+@service(P.STORAGE, recorded=False)
 def storage_class_checked(*, actor: Actor, code: str, ms: int | None, problem: str) -> None:
     """Keep what a check found."""
     with in_public():
@@ -137,7 +137,7 @@ def storage_class_checked(*, actor: Actor, code: str, ms: int | None, problem: s
         rows.update(checked_at=timezone.now(), check_ms=ms, check_problem=problem[:500])
 
 
-@service(P.MANAGE)
+@service(P.STORAGE)
 def storage_class_remove(*, actor: Actor, code: str) -> None:
     """Forget a class on which no volume lies; what stands in its storage stays there. Conflict where some do."""
     with in_public():

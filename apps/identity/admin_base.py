@@ -184,13 +184,15 @@ class OperatorInline(Guarded, _Rows):
 class OperatorAdmin(Guarded, _Table):
     """A table of the admin. `add_act` stands behind the Add button, or a page of its own: `add_page`, its permission
     and its view's name. `row_acts` stand behind the buttons of a row. Rows that have a page of the portal lead there:
-    `page` is its view's name and the field that its address is made of, which is empty where it needs none.
+    `page` is its view's name and the field that its address is made of, which is empty where it needs none; who lacks
+    `page_permission` is not led there.
     `above_list` is a template shown above the rows."""
 
     add_act: ClassVar[Act | None] = None
     add_page: ClassVar[tuple[str, str] | None] = None
     row_acts: ClassVar[Sequence[Act]] = ()
     page: ClassVar[tuple[str, str] | None] = None
+    page_permission: ClassVar[str] = ""
     above_list: ClassVar[str] = ""
     list_per_page = 50
     show_full_result_count = False
@@ -235,6 +237,9 @@ class OperatorAdmin(Guarded, _Table):
             found = getattr(found, name)
         return reverse(view, args=[found] if field else [])
 
+    def _leads_to_page(self, request: HttpRequest) -> bool:
+        return not self.page_permission or inside(request).actor.may(self.page_permission)
+
     def acts_open(self, request: HttpRequest, row: Model) -> list[tuple[Act, str]]:
         """The acts that the actor may do and that the row's state allows for, with their addresses."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
@@ -266,14 +271,14 @@ class OperatorAdmin(Guarded, _Table):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "row": row,
-            "cells": [cell(name, row, self) for name in self.shown_fields()],
+            "cells": [cell(name, row, self, inside(request).actor) for name in self.shown_fields()],
             "belonging": [
                 (str(inline.opts.verbose_name_plural), *self._inline_rows(request, inline, row))
                 for inline in self.get_inline_instances(request, row)
                 if isinstance(inline, OperatorInline)
             ],
             "acts": self.acts_open(request, row),
-            "page_url": self.page_of(row),
+            "page_url": self.page_of(row) if self._leads_to_page(request) else "",
         }
         return TemplateResponse(request, "admin/change_form.html", context)
 
@@ -283,7 +288,8 @@ class OperatorAdmin(Guarded, _Table):
         rows, has_more = inline.rows_of(request, row)
         names = [str(name) for name in inline.fields or ()]
         heads = [str(label_for_field(name, inline.model, inline)) for name in names]
-        return heads, [[cell(name, each, inline) for name in names] for each in rows], has_more
+        reader = inside(request).actor
+        return heads, [[cell(name, each, inline, reader) for name in names] for each in rows], has_more
 
     def shown_fields(self) -> list[str]:
         """What is shown of a row: the fields named, else all that are not left out."""

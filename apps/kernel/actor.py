@@ -67,6 +67,14 @@ class Actor:
         if not self.may(permission):
             raise Forbidden(fields={"permission": permission})
 
+    def may_any(self, *permissions: str) -> bool:
+        return any(map(self.may, permissions))
+
+    def require_any(self, *permissions: str) -> None:
+        """Raise Forbidden, naming the first of the permissions, unless the actor holds one of them."""
+        if not self.may_any(*permissions):
+            self.require(permissions[0])
+
     @property
     def is_user(self) -> bool:
         return self.user_id is not None

@@ -134,7 +134,7 @@ def start(request: PortalRequest) -> HttpResponse:
     return go(request, "rollouts:rollout", row.uid)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def releases(request: PortalRequest) -> HttpResponse:
     """The releases; a new one comes in signed."""
     if request.method == "POST":

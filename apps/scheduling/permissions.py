@@ -16,6 +16,8 @@ class ResourcePermission(StrEnum):
     OPERATE = "resources.operate"
 
 
+# A resource ticket is found by who sees what people may hold, and by who decides on it.
+TICKETS_OF_ALL = (SchedulingPermission.VIEW, "approvals.decide")
 # Who speaks for all people of a tenant: what each of them may hold is asked for by who manages its organization.
 FOR_ALL = "orgs.manage"
 

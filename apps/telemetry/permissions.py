@@ -3,6 +3,7 @@ from enum import StrEnum
 
 class AlarmPermission(StrEnum):
     VIEW = "alarms.view"
+    ACKNOWLEDGE = "alarms.acknowledge"
     MANAGE = "alarms.manage"
 
 

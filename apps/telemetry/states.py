@@ -21,7 +21,7 @@ class AlarmState(models.TextChoices):
 
 ALARM = Flow(
     {
-        (AlarmState.FIRING, AlarmState.ACKNOWLEDGED): "alarms.manage",
+        (AlarmState.FIRING, AlarmState.ACKNOWLEDGED): "alarms.acknowledge",
         (AlarmState.FIRING, AlarmState.RESOLVED): "",
         (AlarmState.ACKNOWLEDGED, AlarmState.RESOLVED): "",
     }

@@ -354,7 +354,7 @@ def test_use_that_cannot_be_true_is_never_billed(world):
         "usage": [interval(row, until, 1).model_dump(mode="json") | {"end_at": until.isoformat()}]
     }
     refused(said(world, json.dumps(body)), 400)
-    assert any(str(row.uid) in json.dumps(alarm) for alarm in rows(world.api("ops").get(f"{API}/alarms")))
+    assert any(str(row.uid) in json.dumps(alarm) for alarm in rows(world.api("admin").get(f"{API}/alarms")))
 
 
 @pytest.mark.req("PLAT-OPS-22")
@@ -404,7 +404,9 @@ def test_a_device_that_another_node_has_stays_there(world):
     stranger.devices = (*stranger.devices, *world.node.devices)
     stranger.sync()
     device = next(
-        one for one in rows(world.api("ops").get(f"{API}/devices")) if one["uid"] == world.node.devices[0].uid
+        one
+        for one in rows(world.api("admin").get(f"{API}/devices"))
+        if one["uid"] == world.node.devices[0].uid
     )
     assert device["node"] != stranger.uid
     assert "n6" not in json.dumps(device)

@@ -212,5 +212,5 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_read(world):
 
 def test_an_address_with_a_nul_in_it_is_refused_on_api_and_page(world):
     refused(world.api("alice").get(f"{API}/orders?search=%00"), 400)
-    refused(world.api("ops").get(f"{API}/nodes/%00"), 400)
+    refused(world.api("admin").get(f"{API}/nodes/%00"), 400)
     page_refused(world.page("alice").get("/orders/?search=%00"), 400)

@@ -68,7 +68,7 @@ class StorageClassChangeIn(SoundSerializer):
 
 class StorageClassesView(ApiView):
     plane = "provider"
-    permission = CentrePermission.MANAGE
+    permission = CentrePermission.STORAGE
 
     @extend_schema(responses=StorageClassOut(many=True))
     def get(self, request: Request) -> Response:
@@ -86,7 +86,7 @@ class StorageClassesView(ApiView):
 
 class StorageClassView(ApiView):
     plane = "provider"
-    permission = CentrePermission.MANAGE
+    permission = CentrePermission.STORAGE
 
     @extend_schema(responses=StorageClassOut)
     def get(self, request: Request, code: str) -> Response:
@@ -115,7 +115,7 @@ class StorageClassView(ApiView):
 
 class StorageClassCheckView(ApiView):
     plane = "provider"
-    permission = CentrePermission.MANAGE
+    permission = CentrePermission.STORAGE
 
     @extend_schema(request=None, responses=StorageClassOut)
     def post(self, request: Request, code: str) -> Response:

@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.cases.permissions import INBOX
 from apps.cases.selectors import case_inbox
 from apps.cases.types import CaseKind
 from apps.console.api import serializers as s
@@ -172,10 +173,11 @@ def _overview(actor: Actor) -> dict[str, Any]:
         found["nodes"] = [{"state": state, "count": count} for state, count in sorted(states.items())]
         for name in ("held_percent", "limit_percent", "held_mib", "limit_mib"):
             found[name] = sum(getattr(use, name) for use in uses)
-    if actor.may("scheduling.view"):
+    if actor.may("resources.view"):
         found["waiting_workloads"] = read.waiting_list().count()
-    if actor.may("cases.view"):
+    if actor.may_any(*INBOX):
         found["my_approvals"] = case_inbox(actor=actor).count()
+    if actor.may("cases.view"):
         found["cases"] = [row for rows in read.case_counts(actor, COUNTED).values() for row in rows]
     if actor.may("billing.view"):
         found["revenue_month"] = read.revenue_days()[1]

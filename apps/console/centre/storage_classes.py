@@ -20,7 +20,7 @@ def storage_class_add(*, actor: Actor, given: StorageGiven) -> StorageClass:
 
     Raises InvalidInput for what is wrong with the words, with the sentence of what refused where it does not work.
     """
-    actor.require(P.MANAGE)
+    actor.require(P.STORAGE)
     draft = storage_drafted(given)
     if given.endpoint:
         address_check(given.endpoint)
@@ -35,7 +35,7 @@ def storage_class_add(*, actor: Actor, given: StorageGiven) -> StorageClass:
 
 def storage_class_check(*, actor: Actor, code: str) -> StorageClass:
     """Try the storage of a class, and keep what was found; the class as it is then. Raises NotFound."""
-    actor.require(P.MANAGE)
+    actor.require(P.STORAGE)
     row = storage_class_get(code)
     ms, problem = None, ""
     try:

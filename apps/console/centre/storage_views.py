@@ -14,7 +14,7 @@ from apps.identity.pages.access import cleaned, go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import NotFound, WeirError
 
-MANAGE = "centre.manage"
+STORAGE = "centre.storage"
 _PAGE = "operator:storage"
 # By what the page's button says.
 _SWITCHES: dict[str, dict[str, bool]] = {
@@ -27,7 +27,7 @@ _SWITCHES: dict[str, dict[str, bool]] = {
 
 @sensitive_post_parameters("secret")
 @require_http_methods(["GET", "HEAD", "POST"])
-@operator_page(MANAGE)
+@operator_page(STORAGE)
 def storage(request: PortalRequest) -> HttpResponse:
     """The classes that there are, and a form for another one, which is tried before it is kept."""
     if request.method != "POST":
@@ -55,7 +55,7 @@ def _worked(ms: int | None) -> str:
 
 
 @require_POST
-@operator_page(MANAGE)
+@operator_page(STORAGE)
 def check(request: PortalRequest, code: str) -> HttpResponse:
     """Try a storage now."""
     row = storage_class_check(actor=request.actor, code=code)
@@ -67,7 +67,7 @@ def check(request: PortalRequest, code: str) -> HttpResponse:
 
 
 @require_POST
-@operator_page(MANAGE)
+@operator_page(STORAGE)
 def switch(request: PortalRequest, code: str, act: str) -> HttpResponse:
     """Whether it takes new volumes, and is the default one."""
     if act not in _SWITCHES:
@@ -79,7 +79,7 @@ def switch(request: PortalRequest, code: str, act: str) -> HttpResponse:
 
 @sensitive_post_parameters("secret")
 @require_POST
-@operator_page(MANAGE)
+@operator_page(STORAGE)
 def change(request: PortalRequest, code: str) -> HttpResponse:
     """Other names, or another key."""
     storage_class_change(actor=request.actor, code=code, **cleaned(StorageChangeForm(request.POST)))
@@ -92,7 +92,7 @@ def change(request: PortalRequest, code: str) -> HttpResponse:
 
 
 @require_POST
-@operator_page(MANAGE)
+@operator_page(STORAGE)
 def remove(request: PortalRequest, code: str) -> HttpResponse:
     storage_class_remove(actor=request.actor, code=code)
     messages.success(request, _("The storage class is forgotten; what stands in its storage stays there."))

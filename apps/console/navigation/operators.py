@@ -2,7 +2,15 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from apps.cases.permissions import INBOX, TICKETS
 from apps.console.navigation.menu import Group, entry
+from apps.scheduling.permissions import TICKETS_OF_ALL
+
+# Each opens a table of the admin.
+_WITH_TABLES = (
+    "alarms.view", "audit.view", "billing.view", "cases.view", "catalog.view", "fleet.view", "identity.view",
+    "scheduling.view", "tenancy.view",
+)  # fmt: skip
 
 
 def _of(namespace: str, *names: str) -> tuple[str, ...]:
@@ -29,7 +37,7 @@ OPERATORS = (
                 _("Approvals"),
                 "checklist",
                 "operator:inbox",
-                "cases.view",
+                *INBOX,
                 counted="approvals",
                 is_urgent=True,
             ),
@@ -45,12 +53,20 @@ OPERATORS = (
                 _("Workloads"),
                 "stack-2",
                 "scheduling_admin:workloads",
-                "scheduling.view",
+                "resources.view",
                 counted="waiting",
             ),
             entry(_("Applications and orders"), "folders", "operator:cases", "cases.view"),
-            entry(_("Tickets"), "tool", "operator:tickets", "cases.view", counted="tickets", is_urgent=True),
+            entry(_("Tickets"), "tool", "operator:tickets", *TICKETS, counted="tickets", is_urgent=True),
+            entry(
+                _("Resource tickets"),
+                "ticket",
+                "scheduling_admin:tickets",
+                *TICKETS_OF_ALL,
+                beside=_of("scheduling_admin", "ticket"),
+            ),
             entry(_("Container images"), "stack-3", "images_admin:images", "images.view"),
+            entry(_("Assets"), "database", "assets_admin:assets", "assets.view"),
             entry(
                 _("Environment templates"),
                 "box",
@@ -102,8 +118,6 @@ OPERATORS = (
                     "default_spec",
                     "specials",
                     "special",
-                    "tickets",
-                    "ticket",
                 ),
             ),
             entry(
@@ -158,11 +172,11 @@ OPERATORS = (
         "settings",
         (
             entry(_("Centre"), "settings", "operator:centre", "centre.manage"),
-            entry(_("Storage classes"), "database", "operator:storage", "centre.manage"),
+            entry(_("Storage classes"), "database", "operator:storage", "centre.storage"),
             entry(_("Log"), "file-search", "operator:logs", "logs.view"),
             entry(_("Operation log"), "history", "operation_log:records", "audit.view"),
             entry(_("Acceptance test"), "certificate", "conformance:home", "conformance.view"),
-            entry(_("All tables"), "table", "admin:index", "cases.view"),
+            entry(_("All tables"), "table", "admin:index", *_WITH_TABLES),
             entry(_("API tokens"), "key", "identity:tokens"),
             entry(_("Command line"), "terminal-2", "client:install"),
         ),

@@ -8,6 +8,7 @@ from django.db.models import CharField, Count, QuerySet, Value
 from apps.approvals.selectors import task_list
 from apps.billing.selectors.bills import bill_list
 from apps.billing.states import BillState
+from apps.cases.permissions import INBOX, TICKETS
 from apps.cases.selectors import case_inbox, case_tickets
 from apps.console.navigation.menu import Entry, Group, open_groups, place_of
 from apps.console.navigation.operators import OPERATORS
@@ -69,10 +70,11 @@ def _on_operators_side(actor: Actor) -> Iterator[tuple[str, QuerySet[Any]]]:
         return
     if actor.may("alarms.view"):
         yield "alarms", alarm_open_list()
-    if actor.may("cases.view"):
+    if actor.may_any(*INBOX):
         yield "approvals", case_inbox(actor=actor)
+    if actor.may_any(*TICKETS):
         yield "tickets", case_tickets(actor=actor, tab="todo")
-    if actor.may("scheduling.view"):
+    if actor.may("resources.view"):
         yield "waiting", waiting_list()
     if actor.may("fleet.view"):
         yield "nodes_lost", node_lost_list()
@@ -82,5 +84,8 @@ def menu_topics(actor: Actor, tenant: Tenant | None) -> list[str]:
     """What the menu hears of beside what is the reader's own: after these its figures may be others."""
     if tenant is not None:
         return []
-    wanted = (("alarms", "alarms.view"), ("cases", "cases.view"))
-    return [topic for topic, permission in wanted if actor.kind == "operator" and actor.may(permission)]
+    wanted: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("alarms", ("alarms.view",)),
+        ("cases", (*INBOX, *TICKETS)),
+    )
+    return [topic for topic, needed in wanted if actor.kind == "operator" and actor.may_any(*needed)]

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.billing.charts import trend_option
 from apps.cases.models import Case
+from apps.cases.permissions import INBOX, TICKETS
 from apps.cases.selectors import case_inbox, case_list, case_tickets
 from apps.cases.types import CaseKind
 from apps.console.centre.checklist import lacks
@@ -72,13 +73,14 @@ def operator_figures(request: PortalRequest) -> dict[str, Any]:
         nodes = read.pool_use()
         lost = sum(use.node.state == NodeState.LOST for use in nodes)
         found |= {"nodes": nodes, "lost_count": lost}
-    if actor.may("scheduling.view"):
+    if actor.may("resources.view"):
         rows = read.waiting_list()
         waiting = [(row, workload_reason(row)) for row in rows[:SHOWN]]
         found |= {"waiting": waiting, "waiting_count": rows.count()}
-    if actor.may("cases.view"):
+    if actor.may_any(*INBOX):
         tasks = case_inbox(actor=actor)
         found |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
+    if actor.may("cases.view"):
         found["counts"] = read.case_counts(actor, (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET))
     return found
 
@@ -101,7 +103,7 @@ def revenue(request: PortalRequest) -> HttpResponse:
 # --- cases -----------------------------------------------------------------------------------------------------
 
 
-@operator_page("cases.view")
+@operator_page(*INBOX)
 def inbox(request: PortalRequest) -> HttpResponse:
     """The operators' approval tasks of all tenants (PLAT-TODO-1); each opens in its tenant."""
     chosen = cleaned(InboxForm(request.GET))
@@ -121,7 +123,7 @@ def cases(request: PortalRequest) -> HttpResponse:
     return show(request, "operator/cases", _cases(request, chosen))
 
 
-@operator_page("cases.view")
+@operator_page(*TICKETS)
 def tickets(request: PortalRequest) -> HttpResponse:
     """Work tickets of every tenant: by tab, number, state, category and tenant (PLAT-TODO-9, PLAT-TODO-14)."""
     chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
@@ -150,10 +152,12 @@ def _cases(request: PortalRequest, chosen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@operator_page("cases.view")
+@operator_page(*TICKETS)
 def export(request: PortalRequest) -> StreamingHttpResponse:
     """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
     chosen = cleaned(CasesForm(request.GET))
+    if chosen["kind"] != CaseKind.TICKET:
+        request.actor.require("cases.view")
     rows = read.case_rows(_chosen_cases(request, chosen))
     response = StreamingHttpResponse(_csv(rows), content_type=CSV_TYPE)
     response["Content-Disposition"] = f'attachment; filename="weir-{chosen["kind"]}.csv"'
@@ -199,7 +203,7 @@ def alarms(request: PortalRequest) -> HttpResponse:
 
 
 @require_POST
-@operator_page("alarms.manage")
+@operator_page("alarms.acknowledge")
 def acknowledge(request: PortalRequest, uid: UUID) -> HttpResponse:
     """Say that one looks after it; it stays open until its cause is gone."""
     row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)

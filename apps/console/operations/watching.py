@@ -85,7 +85,8 @@ def log_entry(request: PortalRequest, pk: int) -> HttpResponse:
 def alarm(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One alarm: its rule, its times, whom it was told, what to do about it."""
     row = read.alarm_get(uid)
-    help_on = {"link": alarm_link(row), "subject": alarm_subject(row), "steps": alarm_steps(row)}
+    link = alarm_link(row) if request.actor.may("fleet.view") else ""
+    help_on = {"link": link, "subject": alarm_subject(row), "steps": alarm_steps(row)}
     return show(
         request, "telemetry/alarm", {"row": row, "role_names": _role_names(), "live": ["alarms"], **help_on}
     )
@@ -142,7 +143,7 @@ def rule_switch(request: PortalRequest, code: str) -> HttpResponse:
     return go(request, "operator:rules")
 
 
-@operator_page("alarms.view")
+@operator_page("alarms.view", changes="alarms.manage")
 def routes(request: PortalRequest) -> HttpResponse:
     """Who is told of alarms and how, and what was told."""
     if request.method == "POST":

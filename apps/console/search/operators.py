@@ -31,8 +31,9 @@ def found_by_operator(actor: Actor, words: list[str]) -> list[Found]:
 def _kinds(actor: Actor, words: list[str]) -> Iterator[Found]:
     if actor.may("cases.view"):
         yield Found("case", _("Applications, orders, tickets"), _cases(actor, words))
-    if actor.may("scheduling.view"):
+    if actor.may("resources.view"):
         yield Found("work", _("Workloads"), _work(words))
+    if actor.may("scheduling.view"):
         yield Found("queue", _("Queues"), _queues(words))
     if actor.may("fleet.view"):
         yield Found("node", _("Nodes"), _nodes(words))

@@ -11,6 +11,7 @@ from django.template import Context
 from django.urls import reverse
 
 from apps.console.tables import TABLES, table_name
+from apps.identity.pages.requests import inside
 from apps.identity.pages.table_cells import cell
 
 register = template.Library()
@@ -50,14 +51,16 @@ def heads(shown: ChangeList) -> list[dict[str, Any]]:
     return list(result_headers(shown))
 
 
-@register.simple_tag
-def lines(shown: ChangeList) -> list[dict[str, Any]]:
+@register.simple_tag(takes_context=True)
+def lines(context: Context, shown: ChangeList) -> list[dict[str, Any]]:
     """The rows of the present page of a table: each one's cells, and its address."""
+    reader = inside(context["request"]).actor
     links = set(shown.list_display_links or shown.list_display[:1])
     return [
         {
             "cells": [
-                (cell(str(name), row, shown.model_admin), name in links) for name in shown.list_display
+                (cell(str(name), row, shown.model_admin, reader), name in links)
+                for name in shown.list_display
             ],
             "url": _url(shown, row),
         }

@@ -1,6 +1,6 @@
 """What every page stands on: who may open it, whole or in part, and where it goes on to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -21,11 +21,13 @@ ROLE_SESSION_KEY = "weir_role"
 ROWS_PER_PAGE = 20
 
 
-def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], View]:
+def page(permission: str = "", *, changes: str = "", plane: str = "tenant") -> Callable[[View], View]:
     """Make a view a page for signed-in people whose active role holds `permission`.
 
-    Who is not signed in is sent to sign in and back. `plane` "tenant": a tenant must be entered. Times are
-    shown in the zone of that tenant, else in the centre's (`portal.middleware.centre_defaults`).
+    What is sent to it, not only asked of it, demands `changes` too, before anything that was sent is read: who may look
+    alone is told that, not what is wrong with his input. Who is not signed in is sent to sign in and back. `plane`
+    "tenant": a tenant must be entered. Times are shown in the zone of that tenant, else in the centre's
+    (`portal.middleware.centre_defaults`).
     """
 
     def decorate(view: View) -> View:
@@ -35,8 +37,8 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
                 return go(request, f"{LOGIN}?{urlencode({'next': _whole_path(request)})}")
             if plane == "tenant" and request.entered_tenant is None:
                 raise NotFound()
-            if permission:
-                request.actor.require(permission)
+            for needed in _needed(request, permission, changes):
+                request.actor.require(needed)
             if request.entered_tenant is None:
                 return view(request, *args, **kwargs)
             with timezone.override(request.entered_tenant.timezone):
@@ -47,8 +49,14 @@ def page(permission: str = "", *, plane: str = "tenant") -> Callable[[View], Vie
     return decorate
 
 
-def operator_page(permission: str) -> Callable[[View], View]:
-    """A page for operators whose active role holds `permission`: a tenant's people are refused (PLAT-GEN-11)."""
+def _needed(request: PortalRequest, permission: str, changes: str) -> list[str]:
+    is_read = request.method in ("GET", "HEAD", "OPTIONS")
+    return [needed for needed in (permission, "" if is_read else changes) if needed]
+
+
+def operator_page(*permissions: str, changes: str = "") -> Callable[[View], View]:
+    """A page for operators whose active role holds one of `permissions`: a tenant's people are refused (PLAT-GEN-11).
+    `changes`: as of `page`."""
 
     def decorate(view: View) -> View:
         @page(plane="provider")
@@ -56,7 +64,9 @@ def operator_page(permission: str) -> Callable[[View], View]:
         def run(request: PortalRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.actor.kind != "operator":
                 raise Forbidden(_("This is for operators."))
-            request.actor.require(permission)
+            request.actor.require_any(*permissions)
+            for needed in _needed(request, "", changes):
+                request.actor.require(needed)
             return view(request, *args, **kwargs)
 
         return run
@@ -95,7 +105,7 @@ def next_url(request: PortalRequest, otherwise: str = "/") -> str:
     return wanted if wanted and is_ours else otherwise
 
 
-def paged(request: PortalRequest, rows: QuerySet[Any], per_page: int = ROWS_PER_PAGE) -> Page:
+def paged(request: PortalRequest, rows: QuerySet[Any] | Sequence[Any], per_page: int = ROWS_PER_PAGE) -> Page:
     """The page of `rows` that the query's `page` names; the nearest one when it names none."""
     return Paginator(rows, per_page).get_page(request.GET.get("page"))
 

@@ -14,6 +14,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
+from apps.kernel.actor import Actor
+
 NOTHING = "–"
 
 
@@ -27,8 +29,8 @@ class Cell:
     is_figure: bool = False
 
 
-def cell(name: str, row: Model, table: Any) -> Cell:
-    """The column `name` of a row, as a reader sees it; `table` is the admin that shows it, or its part of a page."""
+def cell(name: str, row: Model, table: Any, reader: Actor) -> Cell:
+    """The column `name` of a row, as the reader sees it; `table` is the admin that shows it, or its part of a page."""
     label = str(label_for_field(name, type(row), table))
     try:
         field, _attribute, value = lookup_field(name, row, table)
@@ -37,7 +39,7 @@ def cell(name: str, row: Model, table: Any) -> Cell:
     if field is None:
         return Cell(name, label, NOTHING if value in (None, "") else value)
     if isinstance(field, ForeignKey):
-        return Cell(name, label, _linked(getattr(row, field.name), table.admin_site))
+        return Cell(name, label, _linked(getattr(row, field.name), table.admin_site, reader))
     if field.flatchoices:
         value = dict(field.flatchoices).get(value, value)
     return Cell(name, label, text_of(value), is_figure=_is_figure(field))
@@ -48,11 +50,12 @@ def _is_figure(field: "Field[Any, Any]") -> bool:
     return field.get_internal_type() in (*whole, "DecimalField", "FloatField") and not field.flatchoices
 
 
-def _linked(row: Model | None, site: AdminSite) -> str:
-    """A row of another table, and the way to it where that table is one of ours."""
+def _linked(row: Model | None, site: AdminSite, reader: Actor) -> str:
+    """A row of another table, and the way to it where the reader may see that table."""
     if row is None:
         return NOTHING
-    if not site.is_registered(type(row)):
+    table = site.get_model_admin(type(row)) if site.is_registered(type(row)) else None
+    if table is None or not reader.may(getattr(table, "view_permission", "")):
         return str(row)
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
     return format_html('<a href="{}">{}</a>', reverse(name, args=[row.pk]), row)

@@ -69,7 +69,7 @@ def _row(request: PortalRequest, uid: UUID | None) -> OperatorOrganization | Non
 
 
 @require_http_methods(["GET", "POST"])
-@operator_page(VIEW)
+@operator_page(VIEW, changes=MANAGE)
 def organization(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One organization: overview and its operators."""
     actor = request.actor

@@ -48,7 +48,7 @@ from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.states import FINISHED, FormKind, FormState
 from apps.orders.types import MOUNTING
 from apps.orders.views.cart import quote_context
-from apps.orgs.selectors.business_systems import business_system_list
+from apps.orgs.selectors.business_systems import business_systems_known
 from apps.storage.mounts import mount_read
 from apps.tenancy.models import Tenant
 from apps.tickets.selectors import tickets_of
@@ -68,7 +68,7 @@ def forms(request: TenantRequest) -> HttpResponse:
         "has_drafts": any(row.is_draft and row.applicant_id == request.actor.user_id for row in rows),
         "chosen": chosen,
         "states": FormState.choices,
-        "systems": business_system_list(actor=request.actor),
+        "systems": business_systems_known(actor=request.actor),
     }
     return show(request, "orders/forms", context)
 
@@ -129,7 +129,7 @@ def edit(request: TenantRequest, uid: UUID) -> HttpResponse:
         "duration": _duration(row.duration_s),
         "may_be_open_ended": all(line["commodity"].is_open_ended for line in lines),
         "further": _further(request.actor, row),
-        "systems": business_system_list(actor=request.actor).filter(is_enabled=True),
+        "systems": business_systems_known(actor=request.actor).filter(is_enabled=True),
         "coupons": coupon_usable_list(tenant=tenant),
         "accepted": ",".join(KINDS),
         "may_attach": True,

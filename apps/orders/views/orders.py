@@ -38,7 +38,7 @@ from apps.orders.services.operator_ends import order_end
 from apps.orders.services.remarks import order_remark
 from apps.orders.services.terminations import order_terminate
 from apps.orders.states import OrderState
-from apps.orgs.selectors.business_systems import business_system_list
+from apps.orgs.selectors.business_systems import business_systems_known
 from apps.storage.selectors import volume_by_uid
 from apps.tickets.selectors import tickets_of
 
@@ -52,7 +52,7 @@ def orders(request: TenantRequest) -> HttpResponse:
         "rows": paged(request, order_list(actor=request.actor, **wanted)),
         "chosen": chosen,
         "states": OrderState.choices,
-        "systems": business_system_list(actor=request.actor),
+        "systems": business_systems_known(actor=request.actor),
     }
     return show(request, "orders/orders", context)
 

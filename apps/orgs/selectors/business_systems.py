@@ -29,6 +29,11 @@ def business_system_list(*, actor: Actor) -> QuerySet[BusinessSystem]:
     return BusinessSystem.objects.select_related("organization", "parent").filter(reached)
 
 
+def business_systems_known(*, actor: Actor) -> QuerySet[BusinessSystem]:
+    """Those of `business_system_list`; none for who may not see them: what a list of something else is narrowed by."""
+    return business_system_list(actor=actor) if actor.may(P.VIEW) else BusinessSystem.objects.none()
+
+
 def business_systems_of(*, actor: Actor, user_id: int) -> QuerySet[BusinessSystem]:
     """The business systems that somebody takes part in, of those the actor sees (PLAT-TEN-25)."""
     grants = BusinessSystemUser.objects.filter(user_id=user_id, permission__codename=TAKE_PART)

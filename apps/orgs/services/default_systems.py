@@ -12,7 +12,7 @@ from apps.kernel.planes import in_tenant
 from apps.kernel.service import service
 from apps.orgs.models import TAKE_PART, BusinessSystem, BusinessSystemUser, DefaultSystem
 from apps.orgs.permissions import OrgsPermission as P
-from apps.orgs.selectors.business_systems import business_system_list
+from apps.orgs.selectors.business_systems import business_system_list, business_systems_known
 
 
 @service(P.VIEW, own=True)
@@ -91,7 +91,7 @@ def work_system_of(*, actor: Actor, asked: str) -> tuple[UUID, str] | None:
 def work_systems_offered(*, actor: Actor) -> list[tuple[str, str]]:
     """Those that work may be for, by number and title, for a form."""
     with in_tenant(actor.tenant):
-        rows = business_system_list(actor=actor).filter(is_enabled=True)
+        rows = business_systems_known(actor=actor).filter(is_enabled=True)
         return [(row.number, f"{row.number} · {row.name}") for row in rows]
 
 

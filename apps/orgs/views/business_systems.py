@@ -54,7 +54,7 @@ def business_system_add(request: TenantRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@page("orgs.view")
+@page("orgs.view", changes="orgs.manage")
 def business_system(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One business system and who takes part in it (PLAT-TEN-22); posted, it is changed or moved."""
     actor = request.actor

@@ -83,7 +83,7 @@ def organization_add(request: TenantRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@page("orgs.view")
+@page("orgs.view", changes="orgs.manage")
 def organization(request: TenantRequest, uid: UUID) -> HttpResponse:
     """One organization: overview, its people, its business systems (PLAT-TEN-17, PLAT-TEN-19)."""
     actor = request.actor

@@ -46,7 +46,7 @@ class AlarmView(_AlarmsView):
 
 class AlarmAcknowledgeView(ApiView):
     plane = "provider"
-    permission = P.MANAGE
+    permission = P.ACKNOWLEDGE
 
     @extend_schema(request=None, responses=s.AlarmOut)
     def post(self, request: Request, uid: UUID) -> Response:

@@ -86,7 +86,7 @@ def _plain(params: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-@service(P.MANAGE)
+@service(P.ACKNOWLEDGE)
 def alarm_acknowledge(*, actor: Actor, alarm_uid: UUID | str) -> Alarm:
     """Say that somebody looks after it. It stays open until its cause is gone."""
     alarm = Alarm.objects.select_for_update(no_key=True).filter(uid=alarm_uid).first()

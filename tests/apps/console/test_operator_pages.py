@@ -21,10 +21,10 @@ pytestmark = pytest.mark.django_db
 PAGES = {
     "/": "",
     "/revenue/": "billing.view",
-    "/inbox/": "cases.view",
+    "/inbox/": "cases.view approvals.decide",
     "/cases/": "cases.view",
     "/cases/export/": "cases.view",
-    "/tickets/": "cases.view",
+    "/tickets/": "cases.view tickets.work tickets.open",
     "/pool/": "fleet.view",
     "/alarms/": "alarms.view",
 }
@@ -43,9 +43,65 @@ def text_of(response):
 def test_pages_open_for_roles_that_may_see_them(operator, role):
     person = operator(role)
     client = person.page()
-    for path, permission in PAGES.items():
-        expected = 200 if not permission or permission in person.actor.permissions else 403
+    for path, opening in PAGES.items():
+        expected = 200 if not opening or person.actor.may_any(*opening.split()) else 403
         assert client.get(path).status_code == expected, path
+
+
+# For each role pages of another's work.
+OUTSIDE = {
+    "executive": ("/ticket-categories/", "/centre/", "/tenants/new/"),
+    "operations_manager": ("/pool/", "/pool/nodes/", "/scheduling/queues/", "/alarms/", "/logs/", "/images/"),
+    "front_line": (
+        "/tenants/",
+        "/statistics/",
+        "/scheduling/queues/",
+        "/operators/",
+        "/bills/",
+        "/assets/",
+    ),
+    "system_administrator": ("/admin/catalog/couponactivity/add/",),
+    "cluster_administrator": (
+        "/tenants/",
+        "/cases/",
+        "/catalogue/",
+        "/bills/",
+        "/operators/",
+        "/centre/",
+    ),
+}
+
+
+@pytest.mark.req("PLAT-GEN-9", "PLAT-GEN-16", "PLAT-TEN-32", "PLAT-SEC-3")
+@pytest.mark.parametrize("role", ROLES)
+def test_a_page_of_another_role_is_refused_in_a_sentence(operator, role):
+    page = operator(role).page()
+    page.cookies["django_language"] = "en"
+    for path in OUTSIDE[role]:
+        answer = page.get(path)
+        text = " ".join(answer.content.decode().split())
+        assert answer.status_code == 403, path
+        assert "Your role does not allow this." in text
+        assert "Switch to a role that does, or ask your administrator." in text
+
+
+@pytest.mark.req("PLAT-TODO-1", "PLAT-TODO-9")
+def test_who_sees_no_cases_finds_what_concerns_him(operator):
+    person = operator("cluster_administrator")
+    put("acme", kind="task", no="F1", side="operator", roles=("cluster_administrator",), state="waiting")
+    put("acme", kind="task", no="F2", side="operator", roles=("operations_manager",), state="waiting")
+    put("acme", kind="ticket", no="T1", side="operator", roles=("front_line",), state="waiting")
+    put("acme", kind="ticket", no="T2", applicant_id=person.user.pk, roles=("front_line",), state="waiting")
+    put("acme", kind="ticket", no="T3", side="operator", assignee_id=person.user.pk, state="delivering")
+    page = person.page()
+    inbox, tickets = text_of(page.get("/inbox/")), text_of(page.get("/tickets/", {"tab": "all"}))
+    assert ('data-no="F1"' in inbox, 'data-no="F2"' in inbox) == (True, False)
+    assert [no for no in ("T1", "T2", "T3") if f'data-no="{no}"' in tickets] == ["T2", "T3"]
+    line = text_of(operator("front_line").page().get("/tickets/", {"tab": "all"}))
+    assert [no for no in ("T1", "T2", "T3") if f'data-no="{no}"' in line] == ["T1", "T2", "T3"]
+    exported = page.get("/cases/export/", {"kind": "ticket", "tab": "all"})
+    assert b"T1" not in b"".join(exported.streaming_content)
+    assert page.get("/cases/export/", {"kind": "form"}).status_code == 403
 
 
 def test_a_role_without_rights_is_refused_everywhere_but_at_home(operator):
@@ -83,9 +139,13 @@ def test_home_shows_what_needs_somebody(operator, acme):
     put("acme", kind="task", no="F7", side="operator", roles=("operations_manager",), state="waiting")
     put("globex", kind="order", no="O8", state="processing")
     waiting = submit(acme)
-    text = text_of(operator("operations_manager").page().get("/"))
-    for word in ("Node n9 is gone", "F7", waiting.no, "n1", 'data-test="count-order-processing"'):
-        assert word in text
+    manager, line = (text_of(operator(role).page().get("/")) for role in ("operations_manager", "front_line"))
+    for word in ("F7", waiting.no, 'data-test="count-order-processing"'):
+        assert word in manager
+    for word in ("Node n9 is gone", "n1", waiting.no):
+        assert word in line
+    assert "F7" not in line
+    assert "Node n9 is gone" not in manager
     part = operator("operations_manager").page().get("/", headers={"hx-request": "true"})
     assert "<html" not in text_of(part)
 

@@ -14,7 +14,7 @@ from apps.identity.api.base import ApiView
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.api.serializers import entitlements as r
 from apps.scheduling.api.work.workloads import read
-from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
+from apps.scheduling.permissions import TICKETS_OF_ALL, ResourcePermission, SchedulingPermission
 from apps.scheduling.selectors.entitlements.limits import limit_lines
 from apps.scheduling.selectors.entitlements.tickets import (
     default_spec_get,
@@ -191,7 +191,7 @@ class ResourceTicketsView(ApiView):
     def get(self, request: Request) -> Response:
         """One's own tickets, newest first; without a tenant, for operators, all tenants' (PLAT-CLU-42)."""
         if self.tenant is None:
-            self.actor.require(SchedulingPermission.VIEW)
+            self.actor.require_any(*TICKETS_OF_ALL)
             rows = ticket_list_across()
         else:
             rows = ticket_list(self.tenant, self.actor)
@@ -217,7 +217,7 @@ class ResourceTicketView(ApiView):
         """One ticket with its decision (PLAT-CLU-45)."""
         if self.tenant is not None:
             return Response(r.ResourceTicketOut(ticket_get(self.tenant, self.actor, uid)).data)
-        self.actor.require(SchedulingPermission.VIEW)
+        self.actor.require_any(*TICKETS_OF_ALL)
         return Response(r.ResourceTicketOut(ticket_get_across(uid)).data)
 
 

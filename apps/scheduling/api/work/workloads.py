@@ -18,7 +18,7 @@ from apps.scheduling.api.serializers import workloads as s
 from apps.scheduling.api.work.workload_records import whole
 from apps.scheduling.errors import NotAuthorisedForGroup
 from apps.scheduling.models import Workload
-from apps.scheduling.permissions import ResourcePermission, SchedulingPermission
+from apps.scheduling.permissions import ResourcePermission
 from apps.scheduling.selectors.arrays import arrays_as_one
 from apps.scheduling.selectors.workloads import (
     environment_get,
@@ -92,7 +92,6 @@ class WorkView(ApiView):
     def row(self, uid: UUID) -> Workload:
         if self.tenant is not None:
             return workload_get(self.tenant, uid, actor=self.actor)
-        self.actor.require(SchedulingPermission.VIEW)
         return workload_get_across(uid)
 
 
@@ -104,7 +103,6 @@ class WorkloadsView(ApiView):
     def get(self, request: Request) -> Response:
         """The tenant's workloads, newest first; without a tenant, for operators, all tenants'."""
         if self.tenant is None:
-            self.actor.require(SchedulingPermission.VIEW)
             return self.page(filtered(workload_list_across(), request), r.WorkloadRowOut)
         return self.page(filtered(workload_list(self.tenant, actor=self.actor), request), r.WorkloadRowOut)
 
@@ -130,7 +128,7 @@ class WorkloadsView(ApiView):
 
 class WorkloadsAcrossView(ApiView):
     plane = "provider"
-    permission = SchedulingPermission.VIEW
+    permission = ResourcePermission.VIEW
 
     @extend_schema(parameters=_FILTERS, responses=r.WorkloadRowOut(many=True))
     def get(self, request: Request) -> Response:

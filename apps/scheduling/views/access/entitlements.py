@@ -23,6 +23,7 @@ from apps.scheduling.forms.entitlements import (
 )
 from apps.scheduling.models import ResourceTicket
 from apps.scheduling.models.entitlements import UserAmounts
+from apps.scheduling.permissions import TICKETS_OF_ALL
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.entitlements.limits import limit_lines
 from apps.scheduling.selectors.entitlements.tickets import (
@@ -60,7 +61,7 @@ def group_queues(request: PortalRequest) -> HttpResponse:
 # --- validity ----------------------------------------------------------------------------------------------------
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def validity(request: PortalRequest) -> HttpResponse:
     """When users may start work of each purpose (PLAT-AICFG-27 to 33)."""
     if request.method == "POST":
@@ -71,7 +72,7 @@ def validity(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/validity", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def validity_rule(request: PortalRequest, pk: int) -> HttpResponse:
     """One rule, to be looked at or changed (PLAT-AICFG-32)."""
     row = validity_get(pk)
@@ -97,7 +98,7 @@ def remove_validity(request: PortalRequest) -> HttpResponse:
 # --- the three tiers -----------------------------------------------------------------------------------------------
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def default_spec(request: PortalRequest) -> HttpResponse:
     """What everybody may hold, and what a certain user may, by which tier (PLAT-CLU-31, PLAT-CLU-34)."""
     if request.method == "POST":
@@ -119,7 +120,7 @@ def default_spec(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/default_spec", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def specials(request: PortalRequest) -> HttpResponse:
     """Special specifications of users and tenants (PLAT-CLU-35 to 41)."""
     if request.method == "POST":
@@ -136,7 +137,7 @@ def specials(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/specials", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def special(request: PortalRequest, pk: int) -> HttpResponse:
     """One rule with all that was set, to be looked at or changed (PLAT-CLU-40, PLAT-CLU-41)."""
     row = special_get(pk)
@@ -157,7 +158,7 @@ def act_special(request: PortalRequest, pk: int, act: str) -> HttpResponse:
     return go(request, "scheduling_admin:specials")
 
 
-@operator_page(P.VIEW)
+@operator_page(*TICKETS_OF_ALL)
 def tickets(request: PortalRequest) -> HttpResponse:
     """The resource tickets of all tenants' users (PLAT-CLU-42)."""
     chosen = cleaned(TicketFilterForm(request.GET))
@@ -175,7 +176,7 @@ def tickets(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/tickets", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(*TICKETS_OF_ALL)
 def ticket(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One ticket: what was asked, for when, by whom, and what was decided (PLAT-CLU-45)."""
     row = ticket_get_across(uid)

@@ -18,7 +18,7 @@ from apps.scheduling.services.entitlements.user_groups import (
 )
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def user_groups(request: PortalRequest) -> HttpResponse:
     """The groups with their users and queues; a new one."""
     if request.method == "POST":
@@ -33,7 +33,7 @@ def user_groups(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/user_groups", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def user_group(request: PortalRequest, code: str) -> HttpResponse:
     """One group, to be looked at or changed."""
     row = user_group_get(code)

@@ -71,7 +71,7 @@ def queues(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/queues", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def queue(request: PortalRequest, code: str) -> HttpResponse:
     """One queue: what it may use, who may use it and when, and what waits in it."""
     row = queue_get(code)
@@ -121,7 +121,7 @@ def _settings(form: QueueForm) -> dict[str, Any]:
     return {"changes": changes, "tenants": list(tenants), "windows": windows, "user_groups": list(groups)}
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def policy(request: PortalRequest) -> HttpResponse:
     """The global policy, and who changed it when (PLAT-AICFG-18)."""
     if request.method == "POST":
@@ -157,7 +157,7 @@ def start_estimates(request: PortalRequest) -> HttpResponse:
     return show(request, "scheduling/start_estimates", context)
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def what_ifs(request: PortalRequest) -> HttpResponse:
     """Settings tried on past submissions; a new try."""
     if request.method == "POST":

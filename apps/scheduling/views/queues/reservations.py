@@ -17,7 +17,7 @@ from apps.scheduling.services.hooks import hook_call_retry
 from apps.scheduling.services.queues.reservations import reservation_cancel, reservation_make
 
 
-@operator_page(P.VIEW)
+@operator_page(P.VIEW, changes=P.MANAGE)
 def reservations(request: PortalRequest) -> HttpResponse:
     """What is kept of the pool now and later, and a form to keep more (ELA-305)."""
     if request.method == "POST":

@@ -18,14 +18,13 @@ from apps.identity.pages.requests import PortalRequest
 from apps.kernel.spreadsheet import CSV_TYPE, csv_lines
 from apps.scheduling.forms.all_work import AllWorkForm, StopManyForm
 from apps.scheduling.models import Workload
-from apps.scheduling.permissions import SchedulingPermission as P
+from apps.scheduling.permissions import ResourcePermission as P
 from apps.scheduling.selectors.places import Places, places_of
 from apps.scheduling.selectors.workloads import queue_list, workload_list_across
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.states import WorkKind, WorkloadState
 from apps.tenancy.selectors import tenant_list
 
-OPERATE = "resources.operate"
 TAB_STATES: dict[str, Sequence[str]] = {
     "waiting": (WorkloadState.PENDING, WorkloadState.SUSPENDED),
     "running": (WorkloadState.PLACED, WorkloadState.RUNNING, WorkloadState.STOPPING),
@@ -53,7 +52,7 @@ def workloads(request: PortalRequest) -> HttpResponse:
         "kinds": WorkKind.choices,
         "is_narrowed": any(chosen[name] for name in ("search", "tenant", "queue", "kind")),
         "query": urlencode({name: value for name, value in chosen.items() if value}),
-        "may_stop": request.actor.may(OPERATE),
+        "may_stop": request.actor.may(P.OPERATE),
         "live": ["pool"],
     }
     return show(request, "scheduling/all_work", context)
@@ -138,7 +137,7 @@ def _line(row: Workload) -> list[str]:
 
 
 @require_POST
-@operator_page(OPERATE)
+@operator_page(P.OPERATE)
 def stop_many(request: PortalRequest) -> HttpResponse:
     """Stop those that were chosen, each by itself, for one reason; what has ended meanwhile stays as it is."""
     given = cleaned(StopManyForm(request.POST))

@@ -51,7 +51,7 @@ def _given(request: PortalRequest) -> dict[str, Any]:
     return {"by": by, **cleaned(FORMS[by](request.POST))}
 
 
-@operator_page(SchedulingPermission.VIEW)
+@operator_page(SchedulingPermission.VIEW, changes=SchedulingPermission.MANAGE)
 def queue_rules(request: PortalRequest, code: str) -> HttpResponse:
     """The rules of a queue; one more."""
     row = queue_get(code)
@@ -76,7 +76,7 @@ def queue_rule_drop(request: PortalRequest, code: str, uid: UUID) -> HttpRespons
     return go(request, "scheduling_admin:queue", code)
 
 
-@page("resources.view")
+@page("resources.view", changes="resources.operate")
 def work_rules(request: TenantRequest, uid: UUID) -> HttpResponse:
     """The rules of one's own work; one more."""
     row = workload_get(request.entered_tenant, uid, actor=request.actor)
