@@ -32,7 +32,7 @@ class _Event(Protocol):
 
 
 class _Moment:
-    """The same for a device that has ended an operator when it returns."""
+    """A moment on a device that has ended an operator when it returns: milliseconds between two are those here."""
 
     def record(self) -> None:
         self._at_s = time.perf_counter()
