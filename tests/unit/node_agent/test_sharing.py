@@ -23,6 +23,7 @@ from node_agent.runtime.shim.measures.device_meter import CpuMeter
 from node_agent.runtime.shim.measures.idle import IdleWatch
 from node_agent.runtime.shim.programs.workload_process import Work
 from node_agent.runtime.shim.session import SessionControl
+from node_agent.runtime.shim.sharing.device_sharing import Entry, PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.sharing.share import Share
 from node_agent.turn import Turn
 from tests.processes.test_edges import spec as program_spec
