@@ -13,6 +13,7 @@ from node_agent.sessions.connection.listener import Listener
 from node_agent.sessions.connection.move import Target
 from node_agent.sessions.execution.limits import limits_set
 from node_agent.sessions.worker_loop import Service
+from node_agent.turn import Turn
 from weir_wire.wire import Kind
 
 _LOOK_S = 0.05
@@ -72,11 +73,12 @@ class Watch:
         if settings is None:
             return
         service = self._service
-        with contextlib.suppress(TypeError, ValueError):
+        with contextlib.suppress(KeyError, TypeError, ValueError):
             service.detach_s = float(settings.get("detach_s") or service.detach_s)
             idle_s = settings.get("idle_timeout_s")
             self._idle_timeout_s = service.idle_timeout_s = None if idle_s is None else float(idle_s)
             self._share_set(int(settings["memory_mib"]), int(settings["compute_percent"]))
+            service.session.clock.turn_set(Turn.of(settings.get("turn")))
         service.move_to(Target.of(settings.get("move_to")))
 
     def _share_set(self, quota_mib: int, compute_percent: int) -> None:

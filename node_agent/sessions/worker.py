@@ -64,7 +64,7 @@ def _service_make(settings: dict[str, Any]) -> Service:
         int(settings["memory_mib"]),
         int(settings["compute_percent"]),
     )
-    clock = _device_prepare(torch.device(device), quota_mib, percent)
+    clock = _device_prepare(torch.device(device), quota_mib, percent, settings.get("is_paced"))
     session = Session(device, quota_mib, clock=clock)
     session.share_set(quota_mib=quota_mib, compute_percent=percent)
     ticket, token = str(settings.get("ticket") or ""), str(settings["token"])
@@ -73,13 +73,16 @@ def _service_make(settings: dict[str, Any]) -> Service:
     return Service(session, token=token, ticket=ticket, detach_s=float(settings.get("detach_s") or 60))
 
 
-def _device_prepare(device: torch.device, quota_mib: int, percent: int) -> Clock | None:
+def _device_prepare(
+    device: torch.device, quota_mib: int, percent: int, is_paced: bool | None
+) -> Clock | None:
+    """The clock that holds its share, where the worker does: on cards, of which the shim can stop no single kernel."""
     limits_set(device, quota_mib)
-    if device.type != "cuda":
+    if not (device.type != "cpu" if is_paced is None else is_paced):
         return None
-    from node_agent.sessions.execution.pace_cuda import CudaClock
+    from node_agent.sessions.execution.pace_card import CardClock
 
-    return CudaClock(device, percent)
+    return CardClock(device, percent)
 
 
 def _threads_set(session: Session) -> None:

@@ -44,11 +44,11 @@ def shares_over(works: list[ShimSlice], seconds: float) -> list[float]:
 
 
 @contextmanager
-def kept(folder: Path, percents: list[int], kind: str) -> Iterator[list[ShimSlice]]:
+def kept(folder: Path, percents: list[int], kind: str, **more: object) -> Iterator[list[ShimSlice]]:
     made: list[ShimSlice] = []
     try:
         for number, percent in enumerate(percents):
-            one = ShimSlice(folder / f"t{number}", compute_percent=percent, memory_mib=256, meter_s=5)
+            one = ShimSlice(folder / f"t{number}", compute_percent=percent, memory_mib=256, meter_s=5, **more)
             made.append(one.program(SPIN) if kind == "program" else session(one, folder))
         for one in made:
             one.until(lambda one=one: one.state().get("state") == "running", 30)
@@ -68,11 +68,11 @@ def session(one: ShimSlice, folder: Path) -> ShimSlice:
 
 
 class Client(threading.Thread):
-    """Keeps one session busy with products of matrices."""
+    """Keeps one session busy with products of matrices, so many before it waits for their end."""
 
-    def __init__(self, one: ShimSlice) -> None:
+    def __init__(self, one: ShimSlice, ahead: int) -> None:
         super().__init__(daemon=True)
-        self._one, self.stop = one, threading.Event()
+        self._one, self._ahead, self.stop = one, ahead, threading.Event()
 
     def run(self) -> None:
         import torch
@@ -86,17 +86,17 @@ class Client(threading.Thread):
         tensor = torch.randn(384, 384)
         left = hand.up(tensor)
         while not self.stop.is_set():
-            for _ in range(4):
+            for _ in range(self._ahead):
                 hand.free(hand.run("aten::mm.default", [left, left], like=tensor))
             hand.down(left)
         link.close()
 
 
 @contextmanager
-def clients(works: list[ShimSlice]) -> Iterator[None]:
+def clients(works: list[ShimSlice], ahead: int = 4) -> Iterator[None]:
     for one in works:
         one.until(lambda one=one: (one.state().get("session") or {}).get("port"), 120)
-    running = [Client(one) for one in works]
+    running = [Client(one, ahead) for one in works]
     for client in running:
         client.start()
     for one in works:
@@ -131,6 +131,51 @@ def test_every_tenant_gets_what_it_bought(
     is_first = kind == "program" and os.geteuid() == 0
     if is_first or idle >= 100 / (os.cpu_count() or 1) / 2:
         assert worst <= POINTS, pairs
+
+
+# A card whose vendor tells nothing of single works, and a session's worker that waits by itself, as on every card.
+CARD = {"vendor": "ascend", "is_throttled": False}
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """What is started here computes on one core alone: as on a card, where each has a part while another runs too."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@pytest.mark.parametrize("percents", TENANTS[1:3], ids=lambda percents: f"{len(percents)} tenants")
+def test_sessions_on_one_card_run_by_turns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], percents: list[int]
+) -> None:
+    """A core stands for the card. Beside it the same without turns: their shims do not know of each other."""
+    if not torch_version():
+        pytest.skip("sessions need PyTorch, which is not installed")
+    ratios = {}
+    for name, more in (("by turns", {}), ("without turns", {"peer_usage_dir": ""})):
+        with on_one_core():
+            works = kept(tmp_path / name.replace(" ", "-"), percents, "session", **CARD, **more)
+            made = works.__enter__()
+        try:
+            with clients(made, ahead=200):
+                shares, idle = measured(made)
+        finally:
+            works.__exit__(None, None, None)
+        ratios[name] = [share / sold for share, sold in zip(shares, percents, strict=True)]
+        pairs = "  ".join(f"{sold}:{share:.2f}" for sold, share in zip(percents, shares, strict=True))
+        with capsys.disabled():
+            least = min(ratios[name])
+            print(
+                f"\n{name:13} sold:got %  {pairs}   least {least:.2f} of what was sold, machine idle {idle:.0f} %"
+            )
+        assert all(share <= sold + 3 * POINTS for share, sold in zip(shares, percents, strict=True))
+        if idle < 100 / (os.cpu_count() or 1) / 2:
+            pytest.skip("the machine is busy: a session's time on the core is not what passes")
+    assert min(ratios["by turns"]) > max(min(ratios["without turns"]), 0.85)
 
 
 def measured(works: list[ShimSlice]) -> tuple[list[float], float]:

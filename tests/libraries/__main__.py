@@ -1,7 +1,8 @@
 """Programs of libraries that nobody here wrote, with small random models: the device against the CPU in one process.
 
-`python -m tests.libraries transformers timm peft accelerate lightning trainer [--only NAME]` prints one JSON object: of
-each library how many programs were equal to the CPU's, and what was not. `transformers/20` runs one of twenty.
+`python -m tests.libraries transformers timm peft accelerate lightning trainer [--only NAME] [--from NAME]` prints one
+JSON object: of each library how many programs were equal to the CPU's, and what was not. `transformers/20` runs one of
+twenty, the first, and `transformers/20+1` the one after it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ def main() -> None:
     from tests.sessions.inprocess import InProcessLink
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("libraries", nargs="+", metavar="LIBRARY[/EVERY]", help=", ".join(SUITES))
+    parser.add_argument("libraries", nargs="+", metavar="LIBRARY[/EVERY[+FIRST]]", help=", ".join(SUITES))
     parser.add_argument("--only", default="", help="run what has this in its name")
+    parser.add_argument(
+        "--from", dest="begin", default="", help="run what comes from this name on, by the alphabet"
+    )
     asked = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -44,8 +48,9 @@ def main() -> None:
     weir.torch.attach(InProcessLink(Session("cpu", 4096)))
     found = {}
     for library in asked.libraries:
-        name, _, every = library.partition("/")
-        tally = Programs(int(every or 1))
+        name, _, part = library.partition("/")
+        every, _, first = part.partition("+")
+        tally = Programs(int(every or 1), int(first or 0), asked.begin)
         importlib.import_module(f"tests.libraries.{SUITES[name]}").suite(tally, asked.only)
         found[name] = tally.as_json()
     # Some of the libraries write lines of their own: this one is the last.

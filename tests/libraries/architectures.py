@@ -13,8 +13,8 @@ from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.models.auto import modeling_auto
 
 from tests.libraries import configurations
-from tests.libraries.comparing import seed
-from tests.sessions.databases.comparing import Tally, moved, total
+from tests.libraries.comparing import Programs, seed
+from tests.sessions.databases.comparing import moved, total
 
 BATCH, WORDS = 2, 8
 Case = Callable[[str], Any]
@@ -158,10 +158,10 @@ def _cases(model_type: str) -> Iterator[tuple[str, Case]]:
 WRITERS = frozenset({"gpt2", "llama", "t5", "bart", "mistral", "qwen3", "gemma2", "mamba", "opt", "mixtral"})
 
 
-def suite(tally: Tally, only: str) -> None:
+def suite(tally: Programs, only: str) -> None:
     """Run the architectures whose name holds `only`; of so many, one."""
     for model_type in sorted(modeling_auto.MODEL_MAPPING_NAMES):
-        if only not in model_type or not tally.is_due():
+        if only not in model_type or not tally.is_due_named(model_type):
             continue
         try:
             cases = list(_cases(model_type))

@@ -30,11 +30,18 @@ def seed(number: int) -> None:
 
 
 class Programs(Tally):
-    """A tally of programs; `same_bits` of the equal ones agree to the last bit. Each is named as it comes."""
+    """A tally of programs; `same_bits` of the equal ones agree to the last bit. Each is named as it comes.
 
-    def __init__(self, every: int = 1) -> None:
-        super().__init__(every)
-        self.same_bits = 0
+    `begin`: what stands before it in the alphabet is left out, and not counted among those of which one is run.
+    """
+
+    def __init__(self, every: int = 1, first: int = 0, begin: str = "") -> None:
+        super().__init__(every, first)
+        self.begin, self.same_bits = begin, 0
+
+    def is_due_named(self, name: str) -> bool:
+        """Whether what has this name is one of those that are run."""
+        return name >= self.begin and self.is_due()
 
     def compare(self, name: str, check: Callable[[str], Any]) -> None:
         """Run the program on the CPU and on the device. What does not run on the CPU is no sample."""

@@ -61,9 +61,10 @@ def shrink(config: Any) -> Any:
         and getattr(config, "decoder_start_token_id", None) is None
     ):
         _put(config, "decoder_start_token_id", 0)
-    if getattr(config, "layerdrop", None):
-        # Whole layers are left out by random numbers of the CPU.
-        _put(config, "layerdrop", 0.0)
+    for name in ("layerdrop", "encoder_layerdrop", "decoder_layerdrop"):
+        if getattr(config, name, None):
+            # Whole layers are left out by random numbers of the CPU.
+            _put(config, name, 0.0)
     if getattr(config, "attention_type", None) == "block_sparse":
         # For long texts: made anew for short ones, with random numbers of the CPU.
         _put(config, "attention_type", "original_full")

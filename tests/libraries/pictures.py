@@ -14,8 +14,8 @@ import torch
 from timm.models import _registry
 from timm.utils import ModelEmaV3
 
-from tests.libraries.comparing import seed
-from tests.sessions.databases.comparing import Tally, moved, total
+from tests.libraries.comparing import Programs, seed
+from tests.sessions.databases.comparing import moved, total
 
 SIDES = (64, 96, 224)
 MOST_PARAMETERS = 12_000_000
@@ -176,19 +176,19 @@ def lost(kind: type) -> Case:
 LOSSES = ("LabelSmoothingCrossEntropy", "SoftTargetCrossEntropy", "BinaryCrossEntropy", "JsdCrossEntropy")
 
 
-def suite(tally: Tally, only: str) -> None:
+def suite(tally: Programs, only: str) -> None:
     """Run the programs whose name holds `only`; of so many families and optimizers, one."""
     for family, names in sorted(_families().items()):
-        if only not in family or not tally.is_due():
+        if only not in family or not tally.is_due_named(family):
             continue
         for name, side in _chosen(names):
             tally.compare(f"{family}: {name} trained", trained(name, side))
             tally.compare(f"{family}: {name} looked at", looked_at(name, side))
     for kind in timm.optim.list_optimizers():
-        if only in f"optimizer {kind}" and tally.is_due():
+        if only in f"optimizer {kind}" and tally.is_due_named(f"optimizer {kind}"):
             tally.compare(f"optimizer {kind}", optimized(kind))
-    if only in "average" and tally.is_due():
+    if only in "average" and tally.is_due_named("average"):
         tally.compare("average", averaged)
     for name in LOSSES:
-        if only in f"loss {name}" and tally.is_due():
+        if only in f"loss {name}" and tally.is_due_named(f"loss {name}"):
             tally.compare(f"loss {name}", lost(getattr(timm.loss, name)))

@@ -242,3 +242,36 @@ def test_torch_is_not_imported_to_ask_for_it():
         check=True,
     ).stdout.split()
     assert found == [torch.__version__, "False"]
+
+
+@pytest.mark.req("POOL-12.1", "POOL-7.3b")
+def test_a_session_on_a_card_computes_in_its_turn(make):
+    """A worker that holds its share itself, as on a card: told of its turn while it runs, it keeps to it."""
+    worker = make("one", is_started=True, memory_mib=16, is_paced=True, turn=None)
+    link = worker.link()
+    hand = Hand(link)
+    x = torch.ones(64, 64)
+    left = hand.up(x)
+
+    def done_in(seconds):
+        done, began = 0, time.monotonic()
+        while time.monotonic() < began + seconds:
+            for _ in range(32):
+                hand.free(hand.run("aten::mm.default", [left, left], like=x))
+            hand.down(left)
+            done += 1
+        return done
+
+    done_in(0.5)
+    freely = done_in(2.0)
+    worker.change(turn={"begin": 0.0, "end": 0.1})
+    time.sleep(0.5)
+    by_turns = done_in(2.0)
+    assert 0 < by_turns < freely / 2, (by_turns, freely)
+    worker.change(turn={"begin": 1.0, "end": 0.0})
+    time.sleep(0.5)
+    assert 0 < done_in(2.0) < freely / 2, "what is no turn changes nothing"
+    worker.change(turn=None)
+    time.sleep(0.5)
+    assert done_in(2.0) > 1.5 * by_turns
+    link.close()

@@ -30,6 +30,43 @@ def test_a_loader_that_pins_gives_what_one_that_does_not_gives(weir0):
     assert torch.cat(given).cpu().equal(rows)
 
 
+@pytest.mark.req("POOL-12.3")
+def test_new_tensors_of_the_cpu_that_are_to_be_pinned_are_ordinary_ones(weir0):
+    """A device of Python's making has no memory to pin: what is made says so, and goes to the device as any other."""
+    like = torch.ones(2)
+    made = [
+        torch.empty(2, pin_memory=True),
+        torch.zeros(2, device="cpu", pin_memory=True),
+        torch.rand(2, pin_memory=True),
+        torch.tensor([1.0, 2.0], pin_memory=True),
+        torch.arange(2.0, pin_memory=True),
+        torch.empty_strided((2,), (1,), pin_memory=True),
+        torch.zeros_like(like, pin_memory=True),
+        torch.empty_like(torch.ones(2, device=weir0), device="cpu", pin_memory=True),
+        like.new_empty(2, pin_memory=True),
+        like.new_zeros(2, pin_memory=True),
+    ]
+    for one in made:
+        assert (one.device.type, one.shape, one.is_pinned()) == ("cpu", (2,), False)
+        assert one.to(weir0, non_blocking=True).cpu().equal(one) or one.isnan().any()
+    for wrong in (
+        lambda: torch.zeros(2, device=weir0, pin_memory=True),
+        lambda: like.to(weir0).new_zeros(2, pin_memory=True),
+    ):
+        with pytest.raises(RuntimeError, match="no pinned memory"):
+            wrong()
+
+
+def test_functions_that_make_tensors_are_known_to_others_as_before(weir0):
+    def made(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.zeros(3) + torch.arange(3)
+
+    assert torch.jit.script(made)(torch.ones(3)).tolist() == [1, 2, 3]
+    assert torch.compile(made, backend="eager", fullgraph=True)(torch.ones(3)).tolist() == [1, 2, 3]
+    with torch.device(weir0):
+        assert {torch.empty(2).device.type, torch.tensor([1.0]).device.type} == {"weir"}
+
+
 def test_a_generator_draws_what_its_seed_says_and_leaves_the_device_s_numbers_alone(weir0):
     torch.manual_seed(1)
     first = torch.randn(3, device=weir0).cpu()

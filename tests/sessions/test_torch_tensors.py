@@ -304,3 +304,40 @@ def test_what_a_card_returns_beside_a_result_is_learned_from_its_first_run(weir0
     values, places = x.to(weir0).sort()
     assert values.cpu().equal(x.sort()[0])
     assert places.cpu().equal(x.sort()[1])
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_a_convolution_lies_as_its_input_does(weir0, is_transposed):
+    """Channels last stays so, without a copy: what draws random numbers afterwards draws them in that order."""
+    kind = torch.nn.ConvTranspose2d if is_transposed else torch.nn.Conv2d
+
+    def run(place):
+        torch.manual_seed(3)
+        layer = kind(6, 4, 3).to(place)
+        x = torch.randn(2, 6, 8, 8).to(memory_format=torch.channels_last)
+        x = x.to(place).requires_grad_()
+        found = layer(x)
+        torch.manual_seed(5)
+        dropped = torch.nn.functional.dropout(found, 0.5)
+        dropped.square().sum().backward()
+        return found, dropped, x.grad, layer.weight.grad
+
+    for there, here in zip(run(weir0), run("cpu"), strict=True):
+        assert there.stride() == here.stride()
+        torch.testing.assert_close(there.detach().cpu(), here.detach())
+
+
+def test_a_tensor_like_another_is_made_where_it_is_asked_for(attach):
+    first, second = attach(), attach()
+    x = torch.ones(2, 3, device=first).t()
+    for place in (torch.device("cpu"), second, first):
+        for made in (
+            torch.zeros_like(x, device=place),
+            torch.full_like(x, 0.0, device=place),
+            x.new_zeros((3, 2), device=place),
+        ):
+            assert made.device == place
+            assert made.tolist() == [[0.0, 0.0]] * 3
+        assert torch.empty_like(x, device=place).stride() == x.stride()
+        assert torch.rand_like(x, device=place).device == place
+    assert x.new_ones(2).device == first

@@ -66,7 +66,7 @@ class Scan:
             self.key += (kind, value)
 
     def _tensor(self, value: Any) -> None:
-        if type(value) is RemoteTensor:
+        if isinstance(value, RemoteTensor):
             self.handles.append(value._remote)
             self.key.append(value._remote.meta)
         else:
@@ -124,7 +124,7 @@ def _sent(operator: Operator, args: tuple, kwargs: dict[str, Any], device: Devic
             return _on_several(operator, args, kwargs, scan.handles)
         if operator.is_foreign:
             return _foreign(operator, args, kwargs)
-        if operator.is_shown if device.kind == "cpu" else operator.is_shown_by_cards:
+        if _is_shown(operator, device, scan.handles):
             result = _called(device, operator, args, kwargs, scan)
             learn_template(device, operator, args, kwargs, key, result)
             return result
@@ -132,6 +132,13 @@ def _sent(operator: Operator, args: tuple, kwargs: dict[str, Any], device: Devic
     if template.id is None:
         return _called(device, operator, args, kwargs, scan)
     return _played(device, template, operator, args, kwargs, scan)
+
+
+def _is_shown(operator: Operator, device: Device, handles: list[Handle]) -> bool:
+    """Whether the layout of the results is learned from a first run."""
+    if operator.is_shown_unless_plain and not all(handle.meta.is_contiguous for handle in handles):
+        return True
+    return operator.is_shown if device.kind == "cpu" else operator.is_shown_by_cards
 
 
 def _played(
@@ -198,7 +205,7 @@ def _with_locals_sent(
     def sent(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [sent(item) for item in value]
-        if not isinstance(value, torch.Tensor) or type(value) is RemoteTensor:
+        if not isinstance(value, torch.Tensor) or isinstance(value, RemoteTensor):
             return value
         if value.device.type != "cpu" or (value.dim() and not takes_indices):
             raise mixed_devices(device.torch_device, value.device)

@@ -30,6 +30,9 @@ LAID_OUT_BY_DEVICE = frozenset(
         "multilabel_margin_loss_forward",
     }
 )
+# Of inputs that do not lie one row after another, channels last say, they give what the device thinks best, and
+# PyTorch's inference says rows. To lay it out so would cost a copy, and dropout draws its numbers as its input lies.
+LAID_OUT_BY_INPUTS = frozenset({"convolution", "convolution_backward"})
 # A number where the schema says Tensor is one that PyTorch has wrapped: x * 2.
 SCALAR_TYPES = frozenset({"number", "float", "Optional[number]", "Optional[float]", "Tensor"})
 VALUE_TYPES = frozenset({"bool", "number", "int", "float"})
@@ -41,7 +44,8 @@ class Operator:
     `written`: where the returned arguments stand, for operators that write in place or to `out`.
     `slots`: positions (names, in `slot_names`) of scalars that may differ from call to call.
     `is_shown`: whether the layout of its results is learned from a first run; `is_shown_by_cards`: where the session
-    computes on a card, for what is returned beside the result differs from device to device. `is_foreign`: not of aten.
+    computes on a card, for what is returned beside the result differs from device to device; `is_shown_unless_plain`:
+    where not all inputs are contiguous. `is_foreign`: not of aten.
     `special`: handles the overload instead of sending it.
     `lists`: positions and names of lists of tensors; `slot_lists`: of lists of scalars.
     """
@@ -52,6 +56,7 @@ class Operator:
         "is_foreign",
         "is_shown",
         "is_shown_by_cards",
+        "is_shown_unless_plain",
         "is_view",
         "is_void",
         "lists",
@@ -80,6 +85,7 @@ class Operator:
         self.is_shown_by_cards = self.is_shown or (
             self.has_several_results and not self.written and not self.is_view
         )
+        self.is_shown_unless_plain = base in LAID_OUT_BY_INPUTS
         self.is_foreign = not schema.name.startswith("aten::")
         self.returns_values = any(str(result.type) in VALUE_TYPES for result in schema.returns)
         varying = base not in SIZED_BY_SCALARS

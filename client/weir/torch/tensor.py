@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,6 +19,8 @@ Runner = Callable[[Any, tuple, dict[str, Any]], Any]
 _run: Runner
 
 _make = torch.Tensor._make_wrapper_subclass
+# The class of the next tensor that this thread makes of another's handle, where it is not the ordinary one.
+_next = threading.local()
 _typed: Any = torch.storage.TypedStorage
 
 
@@ -37,7 +41,7 @@ class RemoteTensor(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
-        if len(types) > 1:
+        if len(types) > 1 and not all(issubclass(kind, RemoteTensor) for kind in types):
             # A sparse tensor takes part: its class runs the operator.
             return NotImplemented
         return _run(func, args, kwargs or {})
@@ -98,20 +102,36 @@ class RemoteTensor(torch.Tensor):
         return self.numpy()
 
 
-def wrap(handle: Handle) -> RemoteTensor:
+def wrap(handle: Handle, kind: type[RemoteTensor] = RemoteTensor) -> RemoteTensor:
     """A new tensor that shows this handle."""
     m = handle.meta
-    made = _make(RemoteTensor, m.size, m.stride, m.offset, None, m.dtype, torch.strided, m.device)
+    made = _make(kind, m.size, m.stride, m.offset, None, m.dtype, torch.strided, m.device)
     made._remote = handle
     return made
 
 
-def wrap_view(handle: Handle, shown: Any) -> RemoteTensor:
+def wrap_view(handle: Handle, shown: Any, kind: type[RemoteTensor] = RemoteTensor) -> RemoteTensor:
     """A new tensor that shows this handle, a view of `shown`: an ordinary one of such, under inference mode too."""
     if torch.is_inference_mode_enabled() and not shown.is_inference():
         with torch.inference_mode(False):
-            return wrap(handle)
-    return wrap(handle)
+            return wrap(handle, kind)
+    return wrap(handle, kind)
+
+
+def wrap_same(shown: Any) -> RemoteTensor:
+    """A new tensor on the handle of `shown`, of the class that `made_as` says."""
+    return wrap_view(shown._remote, shown, getattr(_next, "kind", RemoteTensor))
+
+
+@contextlib.contextmanager
+def made_as(kind: type[RemoteTensor]) -> Iterator[None]:
+    """What is made of another's handle within is of this class: PyTorch's own code stands between, which records it for
+    backward."""
+    _next.kind = kind
+    try:
+        yield
+    finally:
+        del _next.kind
 
 
 def run_with(runner: Runner) -> None:

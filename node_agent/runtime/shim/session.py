@@ -16,6 +16,7 @@ from typing import Any
 from node_agent.runtime.isolation.untrusted_files import Seen, file_look, file_put, seen_of
 from node_agent.runtime.records.meter import NS
 from node_agent.runtime.records.slice_records import SliceSpec
+from node_agent.turn import Turn
 
 READ_BYTES = 64 * 1024
 _AGE_MAX_S = 2.0
@@ -70,14 +71,19 @@ class SessionControl:
         """Why the worker asks that the slice end, as a word; empty: it goes on."""
         return str(self._typed("end", str) or "")[:200].replace("\0", "")
 
-    def tell(self, session: dict[str, Any], compute_percent: int, memory_mib: int) -> None:
-        """Replace session.json if anything in it has changed. Raises OSError."""
+    def tell(
+        self, session: dict[str, Any], compute_percent: int, memory_mib: int, turn: Turn | None = None
+    ) -> None:
+        """Replace session.json if anything in it has changed; `turn`: when it may run on a card that others have too.
+        Raises OSError."""
         spec = self._spec
         content = {
             "slice_uid": spec.slice_uid,
             "device": spec.torch_device,
             "compute_percent": compute_percent,
             "memory_mib": memory_mib,
+            "is_paced": not spec.is_throttled,
+            "turn": None if turn is None else turn.to_json(),
             "token": session["token"],
             "ticket": session.get("ticket"),
             "move_to": session.get("move_to"),

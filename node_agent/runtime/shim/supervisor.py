@@ -374,7 +374,8 @@ class Shim:
         if self._control is None:
             return
         try:
-            self._control.tell(self._session, self._share.compute_percent, self._share.quota_mib)
+            share = self._share
+            self._control.tell(self._session, share.compute_percent, share.quota_mib, share.turn)
         except OSError as error:
             self._state.reason = f"the session cannot be told: {error.strerror}; look at the node's disk"
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from node_agent.turn import Turn
+
 
 class Clock(Protocol):
     """Wrapped around what a session runs. `busy_s` is device time so far."""
@@ -25,6 +27,9 @@ class Clock(Protocol):
 
     def share_set(self, percent: int) -> None:
         """A new share of the device."""
+
+    def turn_set(self, turn: Turn | None) -> None:
+        """When it may run, where others have the device too; None: at any time."""
 
 
 class Stopwatch:
@@ -46,6 +51,9 @@ class Stopwatch:
     def share_set(self, percent: int) -> None:
         pass
 
+    def turn_set(self, turn: Turn | None) -> None:
+        pass
+
 
 class Pacer:
     """A bucket of device time that fills at the share's rate: what was spent ahead of it is waited for.
@@ -56,7 +64,7 @@ class Pacer:
 
     def __init__(self, percent: int, now_s: float, *, burst_s: float = 0.02) -> None:
         self._share = percent / 100
-        self._burst_s = burst_s
+        self.burst_s = burst_s
         self._credit_s = 0.0
         self._seen_s = now_s
 
@@ -79,4 +87,4 @@ class Pacer:
 
     def _earn(self, idle_s: float) -> None:
         earned = max(idle_s, 0.0) * self._share
-        self._credit_s = min(self._credit_s + earned, self._burst_s * self._share)
+        self._credit_s = min(self._credit_s + earned, self.burst_s * self._share)

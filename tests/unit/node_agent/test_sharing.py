@@ -25,6 +25,7 @@ from node_agent.runtime.shim.programs.workload_process import Work
 from node_agent.runtime.shim.session import SessionControl
 from node_agent.runtime.shim.sharing.device_sharing import Entry, PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.sharing.share import Share
+from node_agent.turn import Turn
 from tests.processes.test_edges import spec as program_spec
 
 TENTH = NS // 10
@@ -120,11 +121,14 @@ def test_the_worker_is_told_privately_and_only_what_changed(tmp_path: Path) -> N
     assert first[1] == {
         "slice_uid": "a", "device": "cpu", "compute_percent": 30, "memory_mib": 64, "token": "secret-token",
         "ticket": None, "move_to": None, "host": "0.0.0.0", "detach_s": 60, "idle_timeout_s": 30,
+        "is_paced": False, "turn": None,
     }  # fmt: skip
     control.tell({"token": "secret-token"}, 30, 64)
     assert path.stat().st_ino == first[0]
     control.tell({"token": "secret-token", "move_to": {"port": 1}}, 30, 64)
     assert json.loads(path.read_text())["move_to"] == {"port": 1}
+    control.tell({"token": "secret-token"}, 30, 64, Turn(0.25, 0.5))
+    assert json.loads(path.read_text())["turn"] == {"begin": 0.25, "end": 0.5}
 
 
 @pytest.mark.req("POOL-12.3")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from node_agent.runtime.shim.sharing.device_sharing import Entry
 from node_agent.runtime.shim.sharing.throttle import STEP_MIN_S, Throttle
-from node_agent.runtime.shim.sharing.turns import PERIOD_S, Turn, turn_of
+from node_agent.runtime.shim.sharing.turns import turn_of
+from node_agent.turn import PERIOD_S, Turn
 
 pytestmark = pytest.mark.req("POOL-12.1", "POOL-7.3b")
 SHARES = st.lists(st.integers(1, 100), min_size=1, max_size=12)
@@ -40,6 +41,10 @@ def test_who_is_alone_waits_for_nobody() -> None:
     assert turns([30]) == [None]
     # More was promised than there is, and the other does not compute.
     assert turn_of(entries([70])[0], entries([70, 70], is_busy=0)[1:]) is None
+    # There is room for all, and the others do not compute; once one does, its place is left to each of them.
+    own, idle, busy = entries([20])[0], entries([20, 30], is_busy=0)[1], entries([20, 30, 40])[2]
+    assert turn_of(own, [idle]) is None
+    assert turn_of(busy, [own, idle]) == Turn(0.5, 0.9)
 
 
 @given(st.floats(0, 1e6), st.integers(1, 99))

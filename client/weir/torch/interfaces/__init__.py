@@ -13,6 +13,7 @@ from weir.torch.interfaces import (
     pinning,
     safetensors_files,
     streams,
+    subclasses,
 )
 
 
@@ -23,6 +24,7 @@ def register(aten: torch.library.Library) -> None:
     streams.register()
     accelerator.register()
     modules.register()
+    subclasses.register()
     parallel.register()
     safetensors_files.register()
     lightning_trainers.register()

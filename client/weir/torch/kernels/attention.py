@@ -41,7 +41,7 @@ def scaled_dot_product_attention(
 
 def _is_fused(query: Any, key: Any, value: Any, mask: Any, dropout: float, *rest: Any) -> bool:
     tensors = (query, key, value) if mask is None else (query, key, value, mask)
-    if dropout or not all(type(tensor) is RemoteTensor for tensor in tensors):
+    if dropout or not all(isinstance(tensor, RemoteTensor) for tensor in tensors):
         return False
     if handle_of(query).device.kind != "cpu":
         return False

@@ -114,7 +114,8 @@ def _sent(value: Any, place: torch.device) -> Any:
 def _written_back(func: Any, args: tuple, mine: tuple) -> None:
     """An operator that writes to a dense tensor of the device has written to its copy here."""
     for own, brought, argument in zip(args, mine, func._schema.arguments, strict=False):
-        if type(own) is RemoteTensor and argument.alias_info is not None and argument.alias_info.is_write:
+        alias = argument.alias_info
+        if isinstance(own, RemoteTensor) and alias is not None and alias.is_write:
             own.copy_(brought)
 
 

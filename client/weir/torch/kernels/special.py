@@ -11,7 +11,7 @@ from weir.torch import devices, transfer
 from weir.torch.device import handle_of
 from weir.torch.dispatch import forward
 from weir.torch.operators import Special, operator_of
-from weir.torch.tensor import RemoteTensor, wrap_view
+from weir.torch.tensor import RemoteTensor, wrap_same
 
 aten = torch.ops.aten
 # Said by the caller of _to_copy, of no meaning to the worker.
@@ -34,7 +34,7 @@ def special(*names: str) -> Callable[[Special], Special]:
 @special("detach", "alias", "lift_fresh", "lift")
 def same_storage(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Another tensor on the same handle: the worker need not know."""
-    return wrap_view(args[0]._remote, args[0])
+    return wrap_same(args[0])
 
 
 @special("_local_scalar_dense")
@@ -89,6 +89,31 @@ def record_stream(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     """A session has one stream: nothing to record."""
 
 
+@special(
+    "empty_like",
+    "full_like",
+    "ones_like",
+    "zeros_like",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "randint_like.low_dtype",
+    "new_empty",
+    "new_empty_strided",
+    "new_full",
+    "new_ones",
+    "new_zeros",
+)
+def made_like(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A new tensor laid out as one of the device, there or where `device` says: the elements play no part."""
+    place, meta = kwargs.get("device"), args[0]._remote.meta
+    if place is not None and (place.type != "weir" or devices.get(place) is not args[0]._remote.device):
+        return func(meta.shadow(), *args[1:], **kwargs)
+    if kwargs.get("pin_memory"):
+        raise devices.pinning_refused()
+    return forward(func, args, kwargs)
+
+
 @special("_to_copy")
 def to_copy(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`x.to(device, dtype)`: stays remote where the device stays."""
@@ -106,11 +131,11 @@ def to_copy(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def copy_(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Into a tensor of the device, or from one into a CPU tensor."""
     target, source = args[0], args[1]
-    if type(target) is not RemoteTensor:
+    if not isinstance(target, RemoteTensor):
         return target.copy_(transfer.download(source))
-    if type(source) is RemoteTensor and source._remote.device is not target._remote.device:
+    if isinstance(source, RemoteTensor) and source._remote.device is not target._remote.device:
         source = transfer.download(source)
-    if type(source) is not RemoteTensor:
+    if not isinstance(source, RemoteTensor):
         if source.device.type != "cpu":
             source = source.cpu()
         if transfer.replace_contents(target, source):

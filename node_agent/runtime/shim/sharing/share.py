@@ -16,7 +16,8 @@ from node_agent.runtime.shim.measures.idle import IdleWatch
 from node_agent.runtime.shim.programs.workload_process import Work
 from node_agent.runtime.shim.sharing.device_sharing import PeerUsage, compute_rate, memory_room
 from node_agent.runtime.shim.sharing.throttle import BURST_S, STEP_MAX_S, STEP_MIN_S, Throttle
-from node_agent.runtime.shim.sharing.turns import PERIOD_S, Turn, turn_of
+from node_agent.runtime.shim.sharing.turns import turn_of
+from node_agent.turn import PERIOD_S, Turn
 
 WINDOW = 6
 PEERS_NS = NS
@@ -28,6 +29,7 @@ class Share:
 
     `compute_percent` and `memory_mib` are its share of the device; `limit_percent` and `limit_mib` what it is held to,
     which on the host alone is what was asked of the host.
+    `turn` is when it may run on a card that others have too (None: at any time).
     `quota_mib` is what a session may hold at this moment: its limit, or less on a device that is full.
     """
 
@@ -54,7 +56,7 @@ class Share:
         self._peers_at_ns = 0
         self._has_little = False
         self._throttle: Throttle | None = None
-        self._turn: Turn | None = None
+        self.turn: Turn | None = None
         self._samples: deque[tuple[int, float]] = deque(maxlen=WINDOW)
         self._running_ns, self._stepped_ns, self._may_run = 0, now_ns, True
 
@@ -84,9 +86,9 @@ class Share:
             return STEP_MAX_S
         verdict = self._throttle.step(now_ns / NS, self._used_s())
         self._may_run, wait_s = verdict.may_run, verdict.ask_again_s
-        if self._turn is not None:
-            self._may_run = verdict.may_run and self._turn.may_run(now_ns / NS)
-            wait_s = min(wait_s, max(self._turn.left_s(now_ns / NS), STEP_MIN_S))
+        if self.turn is not None:
+            self._may_run = verdict.may_run and self.turn.may_run(now_ns / NS)
+            wait_s = min(wait_s, max(self.turn.left_s(now_ns / NS), STEP_MIN_S))
         self._work.pause(not self._may_run)
         return wait_s
 
@@ -180,7 +182,7 @@ class Share:
         )
         others = peer_usage.others()
         if not self._device_meter.is_cpu and peer_usage.posted is not None:
-            self._turn = turn_of(peer_usage.posted, others)
+            self.turn = turn_of(peer_usage.posted, others)
         with contextlib.suppress(OSError):
             # Refused by the kernel: the share as it was is held on.
             self._hold_compute(compute_rate(self.compute_percent, others))
