@@ -1,5 +1,6 @@
 """The operation log on the operators' pages: who did what to what, in words; read, never written."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,15 +22,29 @@ from apps.tenancy.selectors import tenant_list
 VIEW = "audit.view"
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An act, and in the reader's language what it was and to what."""
+
+    row: Record
+    act: str
+    subject: str
+    name: str
+
+    @classmethod
+    def of(cls, row: Record) -> "Described":
+        kind = subject_text(row.subject_kind) if row.subject_kind else ""
+        return cls(row, act_text(row.name), kind, subject_name(row.detail, row.subject_id))
+
+
 @operator_page(VIEW)
 def records(request: PortalRequest) -> HttpResponse:
     """Acts of everybody, newest first."""
     chosen = _chosen(request)
     rows = KeysetPage(request, _found(chosen))
-    for row in rows:
-        _described(row)
     context = {
         "rows": rows,
+        "lines": [Described.of(row) for row in rows],
         "chosen": chosen,
         "tenants": tenant_list(),
         "kinds": sorted(((kind, subject_text(kind)) for kind in SUBJECTS), key=lambda pair: pair[1]),
@@ -52,9 +67,8 @@ def export(request: PortalRequest) -> StreamingHttpResponse:
 def record(request: PortalRequest, uid: UUID) -> HttpResponse:
     """One act with all that is kept of it."""
     row = record_get(uid)
-    _described(row)
     detail = [(name.replace("_", " "), value) for name, value in row.detail.items()]
-    return show(request, "audit/record", {"row": row, "detail": detail})
+    return show(request, "audit/record", {"line": Described.of(row), "detail": detail})
 
 
 def _chosen(request: PortalRequest) -> dict[str, Any]:
@@ -66,9 +80,3 @@ def _chosen(request: PortalRequest) -> dict[str, Any]:
 def _found(chosen: dict[str, Any]) -> Any:
     names = acts_named(chosen["search"]) if chosen["search"] else []
     return record_list(**chosen, names=names)
-
-
-def _described(row: Record) -> None:
-    row.act_text = act_text(row.name)
-    row.subject_text = subject_text(row.subject_kind) if row.subject_kind else ""
-    row.subject_name = subject_name(row.detail, row.subject_id)

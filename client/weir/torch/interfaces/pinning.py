@@ -35,7 +35,7 @@ def _unpinned(make: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _place(args: tuple, kwargs: dict[str, Any]) -> torch.device:
+def _place(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device:
     """Where the tensor shall be."""
     named = kwargs.get("device")
     if named is not None:
@@ -65,7 +65,7 @@ def register(aten: Any) -> None:
         plain = getattr(torch, name)
         made = _unpinned(plain)
         # torch.jit.script knows functions by who they are.
-        if builtin := _builtins._find_builtin(plain):
+        if builtin := _builtins._find_builtin(plain):  # type: ignore[no-untyped-call]
             _builtins._register_builtin(made, builtin)
         setattr(torch, name, made)
     for name in _NEW:

@@ -28,7 +28,7 @@ class Shown(RemoteTensor):
 
     @classmethod
     def __torch_function__(  # type: ignore[override]
-        cls, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """As PyTorch's own: results are of the class too, here and on the device."""
         if not all(issubclass(cls, kind) for kind in types):
@@ -37,9 +37,9 @@ class Shown(RemoteTensor):
             result = func(*args, **(kwargs or {}))
         if func in torch.overrides.get_default_nowrap_functions():
             return result
-        return torch._tensor._convert(result, cls.shows)
+        return torch._tensor._convert(result, cls.shows)  # type: ignore[no-untyped-call]
 
-    def __reduce_ex__(self, protocol: Any) -> tuple:
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Of its class again when it is read, on the CPU or the device, with the attributes it was given."""
         function, arguments = as_subclass(self, torch.Tensor).__reduce_ex__(protocol)[:2]
         return torch._tensor._rebuild_from_type_v2, (function, type(self).shows, arguments, _given(self))
@@ -96,5 +96,5 @@ def _view(func: Any, tensor: Any, kind: Any) -> Any:
 
 
 def register() -> None:
-    torch.Tensor.as_subclass = as_subclass  # type: ignore[method-assign]
+    torch.Tensor.as_subclass = as_subclass  # type: ignore[method-assign,assignment]
     torch.Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign,assignment]
