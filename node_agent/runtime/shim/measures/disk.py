@@ -16,6 +16,7 @@ from typing import Any
 
 from node_agent.files import read_json
 from node_agent.runtime import proc
+from node_agent.runtime.records.slice_records import SliceSpec
 from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.ending import End
 
@@ -47,6 +48,11 @@ class DiskWatch:
         # The process that measures, and the CPU seconds that all of them took: both are ours, not the work's.
         self.pid, self.cpu_s = 0, 0.0
         self._began_s = self._ended_s = float("-inf")
+
+    @classmethod
+    def of(cls, spec: SliceSpec, kept: tuple[Path, ...], others: Path) -> DiskWatch | None:
+        """That of a slice, whose work keeps its files in the folders `kept`; None where it has no bound."""
+        return cls(kept, spec.disk_mib, others, is_reserved=spec.has_scratch_disk) if spec.disk_mib else None
 
     def look(self, pids: Iterable[int]) -> End | None:
         """Measure where it is time to, and take in what was measured; why the work has to end, if it has to."""

@@ -86,7 +86,7 @@ class Work:
         self._root = self._around.image_root(spec.image) if spec.image is not None else None
         if self._root is not None:
             self._root.make()
-        self.disk = self._disk_watched(others)
+        self.disk = DiskWatch.of(spec, self._around.kept, others)
         has_namespaces = spec.isolation == "namespaces"
         self._shm_mib = min(spec.limit_mib, proc.host_memory_mib())
         self._container: ContainerNamespaces | None = None
@@ -125,13 +125,6 @@ class Work:
         self._cpu_s = 0.0
         self._pauses = Pauses()
         self._program_began()
-
-    def _disk_watched(self, others: Path) -> DiskWatch | None:
-        """What holds the work to its disk, beside the folders of other work; None where it has no bound."""
-        spec = self._spec
-        if not spec.disk_mib:
-            return None
-        return DiskWatch(self._around.kept, spec.disk_mib, others, is_reserved=spec.has_scratch_disk)
 
     def _program_began(self) -> None:
         self.pid = self._process.pid
