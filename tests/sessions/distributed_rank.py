@@ -133,7 +133,7 @@ def _reduced(tensor: torch.Tensor, op: Any = dist.ReduceOp.SUM) -> torch.Tensor:
 
 
 def net(place: str) -> nn.Module:
-    # The CPU's numbers alone: the session is served within this process, and would seed them anew when it comes to that.
+    # The CPU's alone: the session is served within this process, and would seed them anew when it comes to that.
     torch.default_generator.manual_seed(0)
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1)).to(place)
 

@@ -3,7 +3,6 @@
 from decimal import Decimal
 
 import pytest
-from django.urls import reverse
 
 from apps.audit.models import Record
 from apps.billing.errors import CorrectionTooHigh, RefundTooHigh
@@ -163,26 +162,22 @@ def test_by_the_api_and_by_the_operators_pages(acme, operator):
     bill_pay(actor=SYSTEM, bill_uid=bill.uid)
     assert api.post(f"{address}/correct", {**body, "amount": "1"}).status_code == 200
     assert api.post(f"{address}/write-off", {"reason": "x"}).status_code == 409
-    # The pages do the same.
-    account = account_get(acme)
 
-    def done(row, act, **given):
-        model = f"{row._meta.app_label}_{row._meta.model_name}"
-        address = reverse(f"admin:{model}_act_{act}", args=[row.pk])
-        assert page.get(reverse(f"admin:{model}_change", args=[row.pk])).status_code == 200
-        assert page.get(address).status_code == 200
+    # The pages do the same.
+    def done(address, **given):
         assert page.post(address, {}).status_code == 400
         assert page.post(address, given).status_code == 302
 
-    done(account, "credit_limit", amount="70", reason="more")
-    done(account, "refund", **body | {"reference": "o-3"})
-    account.refresh_from_db()
+    done("/tenants/acme/credit/", amount="70", reason="more")
+    done("/tenants/acme/refund/", **body | {"reference": "o-3"})
+    account = account_get(acme)
+    assert account is not None
     assert account.credit_limit == 70
-    done(bill, "correct", **body | {"amount": "1", "reference": "c-9"})
+    done(f"/bills/{bill.uid}/correct/", **body | {"amount": "1", "reference": "c-9"})
     kinds = list(LedgerTransaction.objects.order_by("pk").values_list("kind", flat=True))
     assert (kinds.count("refund"), kinds.count("correction")) == (2, 2)
     record(charge_make(acme), [1000])
     other = bill_make(actor=SYSTEM, tenant=acme)
-    done(other, "write_off", reason="lost")
+    done(f"/bills/{other.uid}/write-off/", reason="lost")
     other.refresh_from_db()
     assert other.state == "written_off"
