@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
+
+from node_agent.readable import is_readable
 
 TIMEOUT_S = 10.0
 OUTPUT_BYTES = 1024 * 1024
@@ -50,7 +51,7 @@ def _read(
     fd = process.stdout.fileno()
     while True:
         left_s = until_s - time.monotonic()
-        if left_s <= 0 or not select.select([fd], [], [], left_s)[0]:
+        if left_s <= 0 or not is_readable(fd, left_s):
             raise ToolError(f"{name} has not answered for {timeout_s:.0f} s")
         piece = os.read(fd, 65_536)
         if not piece:

@@ -55,3 +55,4 @@ def served(**options: Any) -> Iterator[Served]:
     finally:
         made.service.stop_soon()
         made.thread.join(5)
+        made.listener.close()

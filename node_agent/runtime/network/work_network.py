@@ -8,7 +8,6 @@ import errno
 import fcntl
 import json
 import os
-import select
 import socket
 import struct
 import time
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from node_agent.readable import is_readable
 from node_agent.runtime import proc
 from node_agent.runtime.isolation import syscalls as sys_
 from node_agent.runtime.network.inside import files_from_child
@@ -151,7 +151,7 @@ class WorkNetwork:
         while not self._is_ready:
             assert self._connection is not None
             left_s = until_s - time.monotonic()
-            if left_s <= 0 or not select.select([self._connection], [], [], left_s)[0]:
+            if left_s <= 0 or not is_readable(self._connection, left_s):
                 raise OSError(errno.ETIMEDOUT, f"its network was not ready within {READY_S:.0f} s")
             told = self._hear()
             if told is None or "failed" in told:
@@ -180,7 +180,7 @@ class WorkNetwork:
         if self._connection is None:
             self._reap()
             self._again()
-        elif select.select([self._connection], [], [], 0)[0]:
+        elif is_readable(self._connection, 0):
             told = self._hear()
             if told is None or "failed" in told:
                 why = (told or {}).get("failed", "its keeper ended")
@@ -213,7 +213,7 @@ class WorkNetwork:
         self._meet(port)
         until_s = time.monotonic() + READY_S
         while time.monotonic() < until_s and self._connection is not None:
-            if select.select([self._connection], [], [], 0.1)[0]:
+            if is_readable(self._connection, 0.1):
                 told = self._hear()
                 if told is not None and "unmet" in told:
                     raise OSError(errno.EADDRNOTAVAIL, str(told["unmet"]))

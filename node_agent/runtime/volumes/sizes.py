@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from node_agent.readable import is_readable
 from node_agent.runtime import proc
 
 # So long work waits for its volumes to be held before it starts; the file system of a network may hang.
@@ -44,7 +44,7 @@ class VolumeSizes:
         os.set_blocking(self._output, False)
         end_s = time.monotonic() + FIRST_LOOK_S
         while len(self._seen) < len(folders) and (left_s := end_s - time.monotonic()) > 0:
-            select.select([self._output], [], [], left_s)
+            is_readable(self._output, left_s)
             if not self._take():
                 return
 

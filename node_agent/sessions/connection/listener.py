@@ -113,7 +113,7 @@ class Listener:
         self._listener = socket.create_server((host, 0), backlog=64)
         self.port: int = self._listener.getsockname()[1]
         self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
-        self._noted = 0
+        self._noted, self._is_closed = 0, False
         self._strangers = Strangers()
         self._local: LocalListener | None = None
         with contextlib.suppress(OSError):
@@ -131,13 +131,22 @@ class Listener:
         if self._local is not None:
             threading.Thread(target=self._accept_local, name="listener-local", daemon=True).start()
 
+    def close(self) -> None:
+        """Let nobody in any more: for a process that goes on without it."""
+        self._is_closed = True
+        listening = [self._listener] + ([self._local.listener] if self._local is not None else [])
+        for one in listening:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
     def invite(self) -> dict[str, str] | None:
         """How the client that is being welcomed reaches the shared memory."""
         return None if self._local is None else self._local.invite()
 
     def _accept_tcp(self) -> None:
         self._listener.settimeout(_LOOK_S)
-        while True:
+        while not self._is_closed:
             self._strangers.hurry()
             try:
                 self._admit(*self._listener.accept())
@@ -156,7 +165,7 @@ class Listener:
 
     def _accept_local(self) -> None:
         local = self._local
-        while local is not None:
+        while local is not None and not self._is_closed:
             try:
                 sock, _address = local.listener.accept()
             except OSError:
