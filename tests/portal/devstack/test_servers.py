@@ -14,12 +14,12 @@ from apps.kernel.process_identity import ProcessIdentity
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.errors import LocalError
 from portal.devstack.servers.processes import identity_read, wait_until
-from portal.devstack.servers.servers import servers
+from portal.devstack.servers import servers
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from portal.devstack import servers
+from portal.devstack.servers import servers
 with servers.running(Path(sys.argv[1]), durable=False):
     print("up", flush=True)
     time.sleep(1200)
