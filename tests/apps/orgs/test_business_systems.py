@@ -57,7 +57,9 @@ def test_a_user_sees_only_what_he_takes_part_in(world):
 def test_managers_and_operators_see_all(world, operator):
     admin, _physics, systems, _person = world
     assert set(business_system_list(actor=admin)) == set(systems)
-    assert set(business_system_list(actor=operator("operations_manager", schema="acme").actor)) == set(systems)
+    assert set(business_system_list(actor=operator("operations_manager", schema="acme").actor)) == set(
+        systems
+    )
 
 
 @pytest.mark.req("PLAT-TEN-21")

@@ -13,8 +13,8 @@ import redis
 from apps.kernel.process_identity import ProcessIdentity
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.errors import LocalError
-from portal.devstack.servers.processes import identity_read, wait_until
 from portal.devstack.servers import servers
+from portal.devstack.servers.processes import identity_read, wait_until
 
 _HOLD = """
 import sys, time
