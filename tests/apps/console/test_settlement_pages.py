@@ -129,3 +129,38 @@ def test_who_may_only_look_is_shown_no_act_and_refused(operator, acme):
     for path in (f"/bills/{bill.uid}/write-off/", f"/bills/{bill.uid}/correct/", "/tenants/acme/refund/"):
         assert reader.post(path, {"amount": "1", "reference": "X", "reason": "x"}).status_code == 403
     assert Bill.plain.get(pk=bill.pk).state == BillState.CONFIRMED
+
+
+def test_an_installation_without_money_says_what_comes_first(manager):
+    assert "No account yet" in text(manager.get("/accounts/"))
+    assert "No bills yet" in text(manager.get("/bills/"))
+    assert b"".join(manager.get("/bills/export/")).decode("utf-8-sig").count("\n") == 1
+
+
+@pytest.mark.req("PLAT-TEN-2")
+def test_a_tenants_people_reach_none_of_it_and_no_words_break_it(member, manager, acme, globex):
+    theirs = confirmed(globex)
+    stranger = member("acme", "tenant_system_administrator").page()
+    for path in ("/accounts/", "/bills/", "/bills/export/", f"/bills/{theirs.uid}/"):
+        for host in ("localhost", "acme.localhost"):
+            answer = stranger.get(path, headers={"host": host})
+            assert theirs.no.encode() not in b"".join(answer), (path, host)
+            assert b"globex" not in b"".join(answer), (path, host)
+    for act in ("correct", "write-off"):
+        given = {"amount": "1", "reference": "x", "reason": "x"}
+        answer = stranger.post(f"/bills/{theirs.uid}/{act}/", given, headers={"host": "localhost"})
+        assert answer.status_code in (302, 403, 404)
+    assert Bill.plain.get(pk=theirs.pk).state == BillState.CONFIRMED
+    for words in ("\x00", "%' OR 1=1 --", "x" * 100_000, "'; DROP TABLE", "\ud83d"):
+        for name, path in (
+            ("search", "/accounts/"),
+            ("no", "/bills/"),
+            ("tenant", "/bills/"),
+            ("state", "/bills/"),
+        ):
+            answer = manager.get(path, {name: words.encode("utf-8", "replace").decode()})
+            assert answer.status_code in (200, 400), (path, name)
+    for amount in ("-1", "0", "NaN", "1e99", "0.001", ""):
+        given = {"amount": amount, "reference": "x", "reason": "x"}
+        assert manager.post(f"/bills/{theirs.uid}/correct/", given).status_code in (400, 409), amount
+        assert manager.post("/tenants/globex/refund/", given).status_code in (400, 409), amount
