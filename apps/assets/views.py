@@ -189,5 +189,6 @@ def all_assets(request: PortalRequest) -> HttpResponse:
         "tenants": tenant_list(),
         "platforms": names.items(),
         "sizes": SIZES,
+        "is_narrowed": any(chosen.values()),
     }
     return show(request, "assets/all_assets", context)

@@ -2,6 +2,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.billing.states import BillState, FundsLevel
+from apps.console.centre.forms import StyledForm
 from apps.kernel.forms import SoundForm
 
 
@@ -20,7 +21,7 @@ class BillsForm(SoundForm):
     state = forms.ChoiceField(label=_("State"), choices=BillState.choices, required=False)
 
 
-class RefundForm(SoundForm):
+class RefundForm(StyledForm):
     """What is paid back of a balance, once for each payment number."""
 
     amount = forms.DecimalField(label=_("Amount (CNY)"), decimal_places=2, max_digits=18, min_value=0)
@@ -32,7 +33,7 @@ class RefundForm(SoundForm):
     reason = forms.CharField(label=_("Reason"), max_length=200)
 
 
-class CorrectForm(SoundForm):
+class CorrectForm(StyledForm):
     """What is given back of a paid bill, and why."""
 
     amount = forms.DecimalField(label=_("Amount (CNY)"), decimal_places=2, max_digits=18, min_value=0)
@@ -44,7 +45,7 @@ class CorrectForm(SoundForm):
     reason = forms.CharField(label=_("Reason"), max_length=200)
 
 
-class WriteOffForm(SoundForm):
+class WriteOffForm(StyledForm):
     """Why a bill is never to be paid."""
 
     reason = forms.CharField(label=_("Reason"), max_length=200)

@@ -19,6 +19,7 @@ from apps.console.tenants.services import tenant_archive_take
 from apps.console.tenants.views.opening import tenant_address
 from apps.identity.pages.access import cleaned, filter_query, operator_page, paged, show
 from apps.identity.pages.requests import PortalRequest
+from apps.kernel.money import bill_round
 from apps.tenancy.selectors import tenant_find, tenant_shown
 from apps.tenancy.states import ENDED, TenantState
 
@@ -52,7 +53,7 @@ def tenant(request: PortalRequest, schema: str) -> HttpResponse:
         "name_form": TenantNameForm(initial={"name": row.name, "timezone": row.timezone}),
         "reason_form": ReasonForm(),
         "deposit_form": DepositForm(),
-        "credit_form": CreditForm(initial={"amount": account.credit_limit if account else 0}),
+        "credit_form": CreditForm(initial={"amount": bill_round(account.credit_limit) if account else 0}),
         "refund_form": RefundForm(auto_id="refund-%s"),
         "quota_form": QuotasForm(initial={line.item: line.total for line in found.quota}),
     }
