@@ -57,7 +57,7 @@ from apps.storage import tasks as storage_tasks
 from apps.storage.events import OrderedVolumeEnded, OutputsChanged, VolumeChanged
 from apps.telemetry import tasks as telemetry_tasks
 from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
-from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
+from apps.tenancy.events import SchemaMigrated, TenantDataDeleted, TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
 from portal.subscribers import (
@@ -82,6 +82,7 @@ recorder(act_record)
 # --- centre, tenancy, identity → roles and quota -----------------------------------------------------------------
 
 within(CentreOpened, tenants.new_centre)
+within(SchemaMigrated, tenants.schema_migrated)
 within(TenantProvisioned, tenants.new_tenant)
 within(TenantDataDeleted, tenants.data_deleted)
 # Sweep: deleted_files_sweep, every ten minutes.

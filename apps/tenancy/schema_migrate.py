@@ -1,6 +1,7 @@
 """The `migrate` that runs inside each schema: a tenant's spares the migrations that make no table there.
 
-After the provider's schema comes the template that new tenants are copied from.
+After the provider's schema comes the template that new tenants are copied from; after each, whoever waits for tables of
+this version hears of it (`SchemaMigrated`).
 """
 
 from typing import Any
@@ -13,7 +14,10 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.graph import MigrationGraph
 from django_tenants.utils import get_public_schema_name
 
-from apps.tenancy.schema_template import template_ensure
+from apps.kernel.actor import SYSTEM
+from apps.kernel.events import emit
+from apps.tenancy.events import SchemaMigrated
+from apps.tenancy.schema_template import TEMPLATE, template_ensure
 
 Key = tuple[str, str]
 
@@ -35,6 +39,9 @@ class Command(migrate.Command):
         answer = super().handle(*args, **options)
         if is_whole and not is_tenant:
             template_ensure()
+        if is_whole and connection.schema_name != TEMPLATE:
+            with transaction.atomic(using=connection.alias):
+                emit(SchemaMigrated(connection.schema_name), actor=SYSTEM)
         return answer
 
 

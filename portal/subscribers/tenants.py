@@ -8,20 +8,20 @@ from apps.centre.events import CentreOpened
 from apps.fleet.services.tenant_data import tenant_slices_forget
 from apps.identity.events import MembershipEnded, TokensEnded
 from apps.identity.selectors import user_get
-from apps.identity.services.operators import operator_roles_sync
+from apps.identity.services.operators import operator_roles_follow, operator_roles_sync
 from apps.identity.services.tokens import tenant_tokens_revoke
 from apps.images.services.images import tenant_images_forget
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict
-from apps.kernel.planes import in_tenant
+from apps.kernel.planes import PUBLIC, in_tenant
 from apps.notices.services import tenant_messages_forget
 from apps.orgs.events import RoleDeleted
-from apps.orgs.services.roles import person_gone, roles_sync
+from apps.orgs.services.roles import person_gone, roles_follow, roles_sync
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.tenant_data import tenant_workloads_forget
 from apps.storage.services.access_keys import access_keys_revoke
 from apps.telemetry.services.logs import tenant_log_forget
-from apps.tenancy.events import TenantDataDeleted, TenantProvisioned
+from apps.tenancy.events import SchemaMigrated, TenantDataDeleted, TenantProvisioned
 from apps.tenancy.selectors import tenant_get, tenant_shown
 from portal.roles import OPERATOR_ROLES, TENANT_ROLES
 
@@ -29,6 +29,15 @@ from portal.roles import OPERATOR_ROLES, TENANT_ROLES
 def new_centre(event: CentreOpened, actor: Actor) -> None:
     """Its operators have their roles before there is the first of them."""
     operator_roles_sync(actor=actor, roles=OPERATOR_ROLES)
+
+
+def schema_migrated(event: SchemaMigrated, actor: Actor) -> None:
+    """The built-in roles may do what they may in this version, from the update on."""
+    if event.schema == PUBLIC:
+        operator_roles_follow(actor=actor, roles=OPERATOR_ROLES)
+    else:
+        with in_tenant(event.schema):
+            roles_follow(actor=actor, roles=TENANT_ROLES)
 
 
 def new_tenant(event: TenantProvisioned, actor: Actor) -> None:

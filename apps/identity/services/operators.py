@@ -13,6 +13,7 @@ from apps.identity.services.accounts import password_first
 from apps.identity.services.password_reset import ResetLink, link_instead_of_password
 from apps.identity.services.users import (
     BuiltinRole,
+    roles_are_behind,
     sessions_end,
     user_disable,
     user_enable,
@@ -29,6 +30,13 @@ def operator_roles_sync(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
     """Bring the built-in operator roles to what the code says; user-defined ones stay as they are."""
     for role in roles:
         OperatorRole.objects.update_or_create(code=role.code, defaults=role.fields())
+
+
+def operator_roles_follow(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
+    """After an update: as `operator_roles_sync`, where a centre has been set up and its roles differ from the code."""
+    roles = list(roles)
+    if roles_are_behind(OperatorRole.objects.all(), {role.code: role.fields() for role in roles}):
+        operator_roles_sync(actor=actor, roles=roles)
 
 
 @service(P.MANAGE)

@@ -1,5 +1,6 @@
 """Signing in, users with their passwords, and memberships."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -58,6 +59,15 @@ class BuiltinRole:
             "is_read_only": self.is_read_only,
             "is_builtin": True,
         }
+
+
+def roles_are_behind(rows: Iterable[Any], said: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether built-in roles are kept, and not all of them as the code says: by code, what its row is to say."""
+    kept = {row.code: row for row in rows if row.is_builtin}
+    return bool(kept) and any(
+        code not in kept or any(getattr(kept[code], name) != value for name, value in fields.items())
+        for code, fields in said.items()
+    )
 
 
 # --- signing in ------------------------------------------------------------------------------------------------

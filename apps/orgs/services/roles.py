@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from apps.identity.models import User
 from apps.identity.rules.role_functions import data_permission_of
 from apps.identity.selectors import belongs, members_enabled
-from apps.identity.services.users import BuiltinRole
+from apps.identity.services.users import BuiltinRole, roles_are_behind
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.kernel.planes import current_schema, current_tenant
@@ -26,7 +27,19 @@ def roles_sync(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
     """Bring the built-in roles of the current tenant to what the code says; user-defined ones stay."""
     act_subject("tenant", current_schema())
     for role in roles:
-        TenantRole.objects.update_or_create(code=role.code, defaults=role.fields() | scope_fields(role.data))
+        TenantRole.objects.update_or_create(code=role.code, defaults=role_fields(role))
+
+
+def roles_follow(*, actor: Actor, roles: Iterable[BuiltinRole]) -> None:
+    """After an update: as `roles_sync`, where the current tenant's built-in roles differ from the code."""
+    roles = list(roles)
+    if roles_are_behind(TenantRole.objects.all(), {role.code: role_fields(role) for role in roles}):
+        roles_sync(actor=actor, roles=roles)
+
+
+def role_fields(role: BuiltinRole) -> dict[str, Any]:
+    """What the row of a built-in role says."""
+    return role.fields() | scope_fields(role.data)
 
 
 def scope_fields(data: DataPermission) -> dict[str, str]:
