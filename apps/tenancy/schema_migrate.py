@@ -32,16 +32,17 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
         """See Django's; with an app named, or only asked what would be done, nothing is taken as done."""
         connection = connections[options["database"]]
-        is_tenant = connection.schema_name != get_public_schema_name()
+        schema = connection.schema_name
+        is_tenant = schema != get_public_schema_name()
         is_whole = not (options["app_label"] or options["plan"] or options["check_unapplied"])
         if is_tenant and is_whole:
             provider_migrations_record(MigrationExecutor(connection))
         answer = super().handle(*args, **options)
         if is_whole and not is_tenant:
             template_ensure()
-        if is_whole and connection.schema_name != TEMPLATE:
+        if is_whole and schema != TEMPLATE:
             with transaction.atomic(using=connection.alias):
-                emit(SchemaMigrated(connection.schema_name), actor=SYSTEM)
+                emit(SchemaMigrated(schema), actor=SYSTEM)
         return answer
 
 

@@ -18,8 +18,10 @@ from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.forms import SoundForm
 from apps.kernel.translatable import localized
 from apps.ticketing.models import TicketCategory
+from apps.ticketing.selectors import steps_of
 from apps.ticketing.states import FieldKind, FieldState, ReceiverKind, Side
 from apps.ticketing.ticket_form import label_of
+from apps.ticketing.ticket_steps import step_name
 
 WEEKDAYS = [
     (0, _("Monday")), (1, _("Tuesday")), (2, _("Wednesday")), (3, _("Thursday")), (4, _("Friday")), (5, _("Saturday")),
@@ -117,19 +119,45 @@ class FieldForm(_Form):
     handling = forms.ChoiceField(label=_("For who works on it"), choices=FieldState.choices)
     is_required = forms.BooleanField(label=_("Has to be filled in"), required=False)
 
-    def __init__(self, *args: Any, field: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        field: Mapping[str, Any] | None = None,
+        steps: Iterable[Mapping[str, Any]] = (),
+        **kwargs: Any,
+    ) -> None:
         if field is not None:
-            kwargs["initial"] = {**field, "choices": "\n".join(field["choices"])}
+            by_step = {f"at_{key}": state for key, state in field.get("steps", {}).items()}
+            kwargs["initial"] = {**field, **by_step, "choices": "\n".join(field["choices"])}
         super().__init__(*args, **kwargs)
+        for step in steps:
+            label = _text("At the step “%(step)s”") % {"step": step_name(step)}
+            states = [("", _text("as for who works on it")), *FieldState.choices]
+            attributes = {"class": "form-select", "data-test": f"at_{step['key']}"}
+            self.fields[f"at_{step['key']}"] = forms.ChoiceField(
+                label=label, choices=states, required=False, widget=forms.Select(attributes)
+            )
 
     def given(self) -> dict[str, Any]:
         """What `category_field_put` takes."""
-        return {**self.cleaned_data, "choices": self.cleaned_data["choices"].splitlines()}
+        sent = dict(self.cleaned_data)
+        steps = {name.removeprefix("at_"): sent.pop(name) for name in list(sent) if name.startswith("at_")}
+        return {**sent, "choices": sent["choices"].splitlines(), "steps": steps}
+
+
+class StepForm(_Form):
+    """A step that a category's tickets go through."""
+
+    name_zh = forms.CharField(label=_("Name in Chinese"), max_length=80, required=False)
+    name_en = forms.CharField(
+        label=_("Name in English"), max_length=80, required=False, help_text=_("One of the two is enough.")
+    )
 
 
 class RuleForm(_Form):
     """To whom a category's tickets go, always or where a choice was made."""
 
+    step = forms.ChoiceField(label=_("At the step"), required=False)
     when = forms.ChoiceField(label=_("When"), required=False)
     receiver = forms.ChoiceField(label=_("Goes to"))
     named = forms.CharField(
@@ -147,6 +175,11 @@ class RuleForm(_Form):
             if field["kind"] == FieldKind.CHOICE and field["opening"] != FieldState.HIDDEN
             for choice in field["choices"]
         ]
+        steps = steps_of(category)
+        if steps:
+            _choices_put(self, "step", [(step["key"], step_name(step)) for step in steps])
+        else:
+            del self.fields["step"]
         _choices_put(self, "when", [("", _text("Always")), *conditions])
         _choices_put(self, "receiver", list(_receivers()))
 
@@ -155,6 +188,7 @@ class RuleForm(_Form):
         field, _equals, value = self.cleaned_data["when"].partition("=")
         side, kind, receiver = self.cleaned_data["receiver"].split(":", 2)
         found = {"side": side, "kind": kind, "receiver": receiver, "field": field, "value": value}
+        found["step"] = self.cleaned_data.get("step", "")
         return found if side == Side.OPERATOR else {**found, "receiver": self.cleaned_data["named"]}
 
 

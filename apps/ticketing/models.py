@@ -13,8 +13,11 @@ class TicketCategory(models.Model):
     """A class of tickets: three are built in, the operators' own stand below O&M (PLAT-CFG-28, PLAT-CFG-29).
 
     `path` leads from the built-in one down to it; below a path are those that begin with it. `fields` are those of its
-    form: `{name, kind, label_zh, label_en, is_required, choices, value, opening, handling}`, where the last two are a
-    `FieldState` each, of who opens the ticket and of who handles it (PLAT-CFG-26). Targets are minutes of working time.
+    form: `{name, kind, label_zh, label_en, is_required, choices, value, opening, handling, steps}`, where `opening` and
+    `handling` are a `FieldState` each, of who opens the ticket and of who handles it, and `steps` has by a step's key
+    that of who handles it there, where it is otherwise (PLAT-CFG-26). `steps` of the category are those that a ticket
+    goes through one after the other, `{key, name_zh, name_en}`; without any it has one without a name (PLAT-CFG-25).
+    Targets are minutes of working time.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -28,6 +31,7 @@ class TicketCategory(models.Model):
     hint_zh = models.CharField(_("hint in Chinese"), max_length=300, blank=True)
     hint_en = models.CharField(_("hint in English"), max_length=300, blank=True)
     fields = models.JSONField(_("fields"), default=list, blank=True)
+    steps = models.JSONField(_("steps"), default=list, blank=True)
     answer_minutes = models.PositiveIntegerField(_("time to the first answer"), null=True, blank=True)
     solve_minutes = models.PositiveIntegerField(_("time to the solution"), null=True, blank=True)
     is_enabled = models.BooleanField(_("enabled"), default=True)
@@ -71,15 +75,16 @@ class TicketCategory(models.Model):
 
 
 class RoutingRule(models.Model):
-    """To whom a category's tickets go, the first fitting rule first (PLAT-CFG-25).
+    """To whom a category's tickets go at a step, the first fitting rule first (PLAT-CFG-25).
 
-    It fits when `field` has the `value`, always without a field. `receiver` is a role's code, a login account or the
-    uid of an organization of the centre; on the tenant's side the name of a role, organization or post, or a login
-    account, of whichever tenant it is.
+    `step` is the step's key, empty for the first. It fits when `field` has the `value`, always without a field.
+    `receiver` is a role's code, a login account or the uid of an organization of the centre; on the tenant's side the
+    name of a role, organization or post, or a login account, of whichever tenant it is.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     category = models.ForeignKey(TicketCategory, on_delete=models.CASCADE, related_name="rules")
+    step = models.CharField(_("step"), max_length=8, blank=True)
     field = models.CharField(_("field"), max_length=48, blank=True)
     value = models.CharField(_("value"), max_length=200, blank=True)
     side = models.CharField(_("side"), max_length=8, choices=Side, default=Side.OPERATOR)
@@ -93,7 +98,7 @@ class RoutingRule(models.Model):
         # Those with a condition come first.
         ordering = [models.F("field").desc(), "pk"]
         constraints = [
-            models.UniqueConstraint(fields=["category", "field", "value"], name="routing_rule_once")
+            models.UniqueConstraint(fields=["category", "step", "field", "value"], name="routing_rule_once")
         ]
 
     def __str__(self) -> str:

@@ -69,12 +69,29 @@ def path_names(rows: Iterable[TicketCategory]) -> list[tuple[str, TicketCategory
 # --- rules -----------------------------------------------------------------------------------------------------
 
 
-def rule_of(category: TicketCategory, values: Mapping[str, Any]) -> RoutingRule | None:
-    """The first rule of a category that fits what a form holds; without any, that of the nearest one above."""
+def steps_of(category: TicketCategory) -> list[dict[str, Any]]:
+    """The steps that a category's tickets go through: its own, else those of the nearest one above that has some."""
+    place: TicketCategory | None = category
+    while place is not None:
+        if place.steps:
+            return list(place.steps)
+        place = place.parent
+    return []
+
+
+def rule_of(category: TicketCategory, values: Mapping[str, Any], step: str = "") -> RoutingRule | None:
+    """The first rule of a category for a step that fits what a form holds; without any, that of the nearest one above.
+
+    Args:
+        step: the step's key; empty for the first, whose rules may stand without a key.
+    """
+    steps = steps_of(category)
+    first = steps[0]["key"] if steps else ""
+    keys = {"", first} if step in ("", first) else {step}
     place: TicketCategory | None = category
     while place is not None:
         for rule in place.rules.all():
-            if not rule.field or str(values.get(rule.field, "")) == rule.value:
+            if rule.step in keys and (not rule.field or str(values.get(rule.field, "")) == rule.value):
                 return rule
         place = place.parent
     return None

@@ -57,22 +57,37 @@ def _clean(given: Values, number: int) -> dict[str, Any]:
         "choices": _choices(given.get("choices")),
         "value": given.get("value", ""),
         **{step: given.get(step, FieldState.READ_WRITE) for step in STEPS},
+        "steps": _states_by_step(given.get("steps")),
     }
+    states = [*(field[step] for step in STEPS), *field["steps"].values()]
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,47}", field["name"]):
         raise _wrong(place, _("Its name for programs has small letters, digits and _ only."))
     if field["kind"] not in FieldKind.values:
         raise _wrong(label_en, _("There is no such kind of field."))
-    if any(field[step] not in FieldState.values for step in STEPS):
+    if any(state not in FieldState.values for state in states):
         raise _wrong(label_en, _("It is read and written, read only or hidden at each step."))
     if (field["kind"] == FieldKind.CHOICE) != bool(field["choices"]):
         raise _wrong(label_en, _("A choice needs something to choose from, and nothing else has choices."))
-    if field["is_required"] and all(field[step] != FieldState.READ_WRITE for step in STEPS):
+    if field["is_required"] and FieldState.READ_WRITE not in states:
         raise _wrong(label_en, _("Nobody can fill it in, so it cannot be required."))
     if field["value"] not in ("", None):
         field["value"] = _value(field, field["value"])
     else:
         field["value"] = ""
     return field
+
+
+def _states_by_step(given: object) -> dict[str, Any]:
+    """By a step's key what is done with the field there, where that is otherwise than at the rest."""
+    return {str(key): state for key, state in given.items() if state} if isinstance(given, Mapping) else {}
+
+
+def state_at(field: Values, step: str) -> str:
+    """What may be done with a field, a `FieldState`, at "opening", or for who works on the ticket at the step of that
+    key ("handling", or no key: where the ticket has one step)."""
+    if step == "opening":
+        return str(field["opening"])
+    return str(field.get("steps", {}).get(step, field["handling"]))
 
 
 def _text(value: object) -> str:
@@ -105,12 +120,13 @@ def values_take(
     """What the form holds after somebody wrote in it at a step: only into fields that are written then.
 
     Args:
+        step: as in `state_at`.
         is_final: the step ends with this, so what is required has to be there.
 
     Raises:
         InvalidInput: a field that is not written at this step or is none, a wrong value, or a required one missing.
     """
-    open_fields = {field["name"]: field for field in fields if field[step] == FieldState.READ_WRITE}
+    open_fields = {field["name"]: field for field in fields if state_at(field, step) == FieldState.READ_WRITE}
     wrong: dict[str, object] = {
         name: _("The form has no such field.") for name in set(given) - set(open_fields)
     }

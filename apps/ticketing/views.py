@@ -19,10 +19,11 @@ from apps.ticketing.forms import (
     FieldForm,
     RuleForm,
     SpecialDaysForm,
+    StepForm,
     day_of,
     spans_of,
 )
-from apps.ticketing.models import TicketCategory
+from apps.ticketing.models import RoutingRule, TicketCategory
 from apps.ticketing.permissions import TicketingPermission as P
 from apps.ticketing.selectors import (
     calendar_now,
@@ -31,6 +32,7 @@ from apps.ticketing.selectors import (
     path_names,
     receiver_text,
     special_day_list,
+    steps_of,
     working_hours_list,
 )
 from apps.ticketing.services.calendar import special_day_remove, special_days_set, working_hours_set
@@ -44,8 +46,10 @@ from apps.ticketing.services.categories import (
     rule_add,
     rule_remove,
 )
+from apps.ticketing.services.steps import category_step_earlier, category_step_put, category_step_remove
 from apps.ticketing.states import Builtin, FieldKind, FieldState
 from apps.ticketing.ticket_form import label_of
+from apps.ticketing.ticket_steps import step_name
 
 _BOTH = ["GET", "HEAD", "POST"]
 
@@ -88,20 +92,36 @@ def category(request: PortalRequest, uid: UUID) -> HttpResponse:
         messages.success(request, _("The category is saved."))
         return go(request, "ticketing:category", uid)
     opened = next((field for field in row.fields if field["name"] == request.GET.get("field")), None)
+    steps = steps_of(row)
     context = {
         "category": row,
         "path": path_names([row])[0][0],
         "form": CategoryForm(category=row),
+        "steps": [(number, step["key"], step_name(step)) for number, step in enumerate(row.steps, 1)],
+        "steps_above": [] if row.steps else [step_name(step) for step in steps],
+        "may_have_steps": row.builtin != Builtin.SERVICE,
+        "step_form": StepForm(auto_id="step_%s"),
         "fields": [_in_words(field) for field in row.fields],
         "field": opened,
-        "field_form": FieldForm(field=opened),
-        "rules": [
-            (rule, _when(row, rule.field, rule.value), receiver_text(rule)) for rule in row.rules.all()
-        ],
+        "field_form": FieldForm(field=opened, steps=steps),
+        "rules": _rules_in_words(row, steps),
         "rule_form": RuleForm(category=row),
         "may_have_below": row.path.startswith(Builtin.OPERATIONS) and row.depth + 1 < LEVELS_MOST,
     }
     return show(request, "ticketing/category", context)
+
+
+def _rules_in_words(
+    row: TicketCategory, steps: list[dict[str, Any]]
+) -> list[tuple[RoutingRule, str, str, str]]:
+    """Each rule with its step, on what it depends, and to whom it sends, in the order of the steps."""
+    keys = [step["key"] for step in steps]
+    names = [step_name(step) for step in steps] or [""]
+    found = []
+    for rule in row.rules.all():
+        place = keys.index(rule.step) if rule.step in keys else 0
+        found.append((place, rule, names[place], _when(row, rule.field, rule.value), receiver_text(rule)))
+    return [one[1:] for one in sorted(found, key=lambda one: one[0])]
 
 
 def _in_words(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +131,7 @@ def _in_words(field: Mapping[str, Any]) -> dict[str, Any]:
         "kind": FieldKind(field["kind"]).label,
         "opening": FieldState(field["opening"]).label,
         "handling": FieldState(field["handling"]).label,
+        "at_steps": len(field.get("steps", {})),
         "is_required": field["is_required"],
     }
 
@@ -133,7 +154,7 @@ def delete(request: PortalRequest, uid: UUID) -> HttpResponse:
 @operator_page(P.MANAGE)
 def field_put(request: PortalRequest, uid: UUID) -> HttpResponse:
     """A new field, or `name` anew."""
-    form = FieldForm(request.POST)
+    form = FieldForm(request.POST, steps=steps_of(category_get(uid)))
     cleaned(form)
     name = request.POST.get("name", "")
     category_field_put(actor=request.actor, category_uid=uid, name=name, field=form.given())
@@ -165,6 +186,34 @@ def rule_delete(request: PortalRequest, uid: UUID) -> HttpResponse:
     row = rule_remove(actor=request.actor, rule_uid=uid)
     messages.success(request, _("The rule is removed."))
     return go(request, "ticketing:category", row.uid)
+
+
+# --- steps -----------------------------------------------------------------------------------------------------
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def step_put(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """A step after the others, or `key` by another name."""
+    given = cleaned(StepForm(request.POST))
+    category_step_put(actor=request.actor, category_uid=uid, key=request.POST.get("key", ""), **given)
+    messages.success(request, _("The step is saved: say to whom tickets go at it."))
+    return go(request, "ticketing:category", uid)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def step_remove(request: PortalRequest, uid: UUID) -> HttpResponse:
+    category_step_remove(actor=request.actor, category_uid=uid, key=request.POST.get("key", ""))
+    messages.success(request, _("The step is removed: tickets that are open leave it out."))
+    return go(request, "ticketing:category", uid)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def step_earlier(request: PortalRequest, uid: UUID) -> HttpResponse:
+    category_step_earlier(actor=request.actor, category_uid=uid, key=request.POST.get("key", ""))
+    return go(request, "ticketing:category", uid)
 
 
 # --- working hours -----------------------------------------------------------------------------------------------

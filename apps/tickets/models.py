@@ -14,6 +14,7 @@ from apps.kernel.errors import Conflict
 from apps.kernel.planes import SharedForeignKey
 from apps.kernel.translatable import localized
 from apps.ticketing.states import Side
+from apps.ticketing.ticket_steps import step_called
 from apps.tickets.states import OPEN, EntryKind, TicketState
 
 
@@ -24,8 +25,9 @@ class Ticket(models.Model):
     It waits for `roles` and `user_ids`, found by the category's rule when it was opened; without any of them for all of
     its side. Without an assignee while in progress, it is delivered automatically; one that `is_manual` never is.
     `executed_at`: when its assignee carried it out; that of an order is done once what was asked for is there. `fields`
-    is the form as it was when the ticket was opened. Due times count the centre's working hours; they move on by the
-    time that it was asked back.
+    is the form as it was when the ticket was opened, `steps` are the steps of its category as they were then, and
+    `step` is the key of the one it is at. Due times count the centre's working hours; they move on by the time that it
+    was asked back.
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -36,6 +38,8 @@ class Ticket(models.Model):
     text = models.TextField(_("description"), blank=True)
     fields = models.JSONField(_("fields"), default=list)
     data = models.JSONField(_("further fields"), default=dict)
+    steps = models.JSONField(_("steps"), default=list)
+    step = models.CharField(_("step"), max_length=8, blank=True)
     subject_kind = models.CharField(max_length=16, blank=True)
     subject_uid = models.UUIDField(null=True, blank=True)
     subject_no = models.CharField(_("for"), max_length=32, blank=True)
@@ -101,6 +105,11 @@ class Ticket(models.Model):
     def is_by_hand(self) -> bool:
         """Whether somebody opened it by a form; else it is the delivery of an order."""
         return not self.subject_kind
+
+    @property
+    def step_name(self) -> str:
+        """What the present step is called in the language of the reader; empty for a ticket without steps."""
+        return step_called(self.steps, self.step)
 
     def order_uid(self) -> uuid.UUID:
         """The order that it delivers; Conflict for one that somebody opened by hand."""

@@ -23,14 +23,15 @@ from apps.orgs.selectors.organizations import member_ids_within
 from apps.orgs.selectors.people import member_ids, member_ids_of_post
 from apps.orgs.selectors.roles import members_who_may, role_codes_named, role_codes_of, users_with_role
 from apps.ticketing.models import RoutingRule, TicketCategory
-from apps.ticketing.selectors import categories_offered, operators_answering, receiver_text, rule_of
+from apps.ticketing.selectors import categories_offered, operators_answering, receiver_text, rule_of, steps_of
 from apps.ticketing.states import FieldState, ReceiverKind, Side
+from apps.ticketing.ticket_form import state_at
 from apps.ticketing.types import Receiver
 from apps.tickets.errors import Unanswered
-from apps.tickets.models import Ticket, TicketFile
+from apps.tickets.models import Ticket, TicketEntry, TicketFile
 from apps.tickets.permissions import TicketsPermission as P
 from apps.tickets.permissions import tickets_reached
-from apps.tickets.states import OPEN, TicketState
+from apps.tickets.states import OPEN, EntryKind, TicketState
 
 TABS = ("submitted", "todo", "done")
 
@@ -76,7 +77,8 @@ def ticket_list(
     elif tab == "todo":
         rows = rows.filter(_workable(actor) | _to_answer(actor), state__in=OPEN)
     elif tab == "done":
-        rows = rows.filter(assignee_id=actor.user_id).exclude(state__in=OPEN)
+        is_over = Q(assignee_id=actor.user_id) & ~Q(state__in=OPEN)
+        rows = rows.filter(is_over | _passed_on(actor) & ~Q(assignee_id=actor.user_id, state__in=OPEN))
     else:
         raise InvalidInput(fields={"tab": ", ".join(TABS)})
     if search:
@@ -92,10 +94,17 @@ def _to_answer(actor: Actor) -> Q:
     return Q(state=TicketState.ASKED, submitter_id=actor.user_id)
 
 
+def _passed_on(actor: Actor) -> Q:
+    """Those of which the actor did a step that is over."""
+    mine = TicketEntry.objects.filter(kind=EntryKind.PASSED_ON, user_id=actor.user_id)
+    return Q(pk__in=mine.values("ticket_id"))
+
+
 def ticket_get(*, actor: Actor, uid: UUID) -> Ticket:
-    """One ticket: for its submitter, its assignee, those who may claim it, and whose data permission reaches it."""
+    """One ticket: for its submitter, its assignee, who did a step of it, those who may claim it, and whose data
+    permission reaches it."""
     rows = Ticket.objects.select_related("assignee", "category")
-    row = rows.filter(tickets_reached(actor) | _workable(actor), uid=uid).first()
+    row = rows.filter(tickets_reached(actor) | _workable(actor) | _passed_on(actor), uid=uid).first()
     if row is None:
         raise NotFound()
     return row
@@ -135,16 +144,16 @@ def fields_shown(actor: Actor, ticket: Ticket) -> list[tuple[Mapping[str, Any], 
     """The fields of a ticket that the actor sees, with what they hold, and whether he writes in them now: who asked
     sees those of the opening, and writes when asked back; who handles it those of the handling (PLAT-CFG-26)."""
     handles = is_handling(actor, ticket)
-    step = "handling" if handles else "opening"
+    step = ticket.step if handles else "opening"
     writes = (
         ticket.state == TicketState.DELIVERING and ticket.assignee_id == actor.user_id
         if handles
         else ticket.state == TicketState.ASKED and ticket.submitter_id == actor.user_id
     )
     return [
-        (field, ticket.data.get(field["name"], ""), writes and field[step] == FieldState.READ_WRITE)
+        (field, ticket.data.get(field["name"], ""), writes and state == FieldState.READ_WRITE)
         for field in ticket.fields
-        if field[step] != FieldState.HIDDEN
+        if (state := state_at(field, step)) != FieldState.HIDDEN
     ]
 
 
@@ -159,9 +168,10 @@ def category_offered(uid: UUID) -> TicketCategory:
     return row
 
 
-def receiver_of(category: TicketCategory, values: Mapping[str, Any]) -> Receiver:
-    """To whom a ticket of a category goes that holds these values; Unanswered where nobody would take it."""
-    rule = rule_of(category, values)
+def receiver_of(category: TicketCategory, values: Mapping[str, Any], step: str = "") -> Receiver:
+    """To whom a ticket of a category goes that holds these values, at the step of that key, or the first; Unanswered
+    where nobody would take it."""
+    rule = rule_of(category, values, step)
     if rule is None:
         raise Unanswered(
             _("No rule says to whom tickets of %(category)s go.") % {"category": category},
@@ -172,6 +182,11 @@ def receiver_of(category: TicketCategory, values: Mapping[str, Any]) -> Receiver
     if not roles and not ids:
         raise Unanswered(_("Nobody answers tickets for %(receiver)s.") % {"receiver": name}, cure=_cure(rule))
     return Receiver(rule.side, tuple(roles), tuple(ids), name)
+
+
+def steps_known(ticket: Ticket) -> list[str]:
+    """The keys of the steps that the ticket's category has today."""
+    return [step["key"] for step in steps_of(ticket.category)]
 
 
 def _cure(rule: RoutingRule) -> str:

@@ -1,7 +1,7 @@
 """A work ticket's life (annex A): waiting → in progress (claim) → done; in progress → waiting (given back); failed.
 
 One that somebody opened by hand can wait for an answer of theirs in between, is closed when they are content, and comes
-back when they are not.
+back when they are not. Between the steps of its category it goes in progress → waiting.
 """
 
 from django.db import models
@@ -30,6 +30,8 @@ class EntryKind(models.TextChoices):
     REPLIED = "replied", _("answered")
     COMMENTED = "commented", _("wrote")
     EXECUTED = "executed", _("carried it out")
+    PASSED_ON = "passed_on", _("passed it on")
+    SENT_BACK = "sent_back", _("sent it back")
     DONE = "done", _("finished it")
     FAILED = "failed", _("could not do it")
     CLOSED = "closed", _("closed it")

@@ -15,6 +15,7 @@ urlpatterns = [
     path("<uuid:uid>/comment/", views.comment, name="comment"),
     path("<uuid:uid>/ask/", views.ask, name="ask"),
     path("<uuid:uid>/finish/", views.finish, name="finish"),
+    path("<uuid:uid>/step-back/", views.step_back, name="step_back"),
     path("<uuid:uid>/fields/", views.write, name="write"),
     path("<uuid:uid>/reply/", views.reply, name="reply"),
     path("<uuid:uid>/reopen/", views.reopen, name="reopen"),

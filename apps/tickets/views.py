@@ -18,6 +18,7 @@ from apps.kernel.errors import InvalidInput
 from apps.ticketing.selectors import categories_offered, category_list, path_names
 from apps.ticketing.states import FieldState
 from apps.ticketing.ticket_form import values_begin
+from apps.ticketing.ticket_steps import step_after, step_before, step_called, step_name
 from apps.tickets.forms import HandOverForm, RateForm, TextForm, TicketForm, TicketsForm
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission as P
@@ -29,6 +30,7 @@ from apps.tickets.selectors import (
     is_meant_for,
     receiver_shown,
     side_of,
+    steps_known,
     ticket_file_get,
     ticket_get,
     ticket_list,
@@ -43,6 +45,7 @@ from apps.tickets.services.by_hand import (
     ticket_rate,
     ticket_reopen,
     ticket_reply,
+    ticket_step_back,
     ticket_submit,
 )
 from apps.tickets.services.life import ticket_claim, ticket_hand_over, ticket_return
@@ -115,6 +118,7 @@ def ticket(request: TenantRequest, uid: UUID) -> HttpResponse:
     context = {
         "ticket": row,
         "receiver": receiver_shown(row),
+        "steps": [(step_name(step), step["key"] == row.step) for step in row.steps],
         "fields": fields_shown(request.actor, row),
         "entries": row.entries.all(),
         "files": row.files.all(),
@@ -137,6 +141,8 @@ def _offered(actor: Actor, row: Ticket) -> dict[str, Any]:
         "may_claim": row.state == TicketState.WAITING and may_work and is_meant_for(actor, row),
         "is_mine": works,
         "may_finish": works and by_hand,
+        "next_step": step_called(row.steps, step_after(row.steps, row.step, steps_known(row))),
+        "step_before": step_called(row.steps, step_before(row.steps, row.step, steps_known(row))),
         "may_hand_over": hands and may_work and (works or actor.may(P.MANAGE)),
         "may_reply": row.state == TicketState.ASKED and is_asker and may_open,
         "may_close": by_hand and is_asker and may_open and row.state not in (TicketState.CLOSED, TicketState.FAILED),
@@ -203,7 +209,22 @@ def ask(request: TenantRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @page(P.WORK)
 def finish(request: TenantRequest, uid: UUID) -> HttpResponse:
-    return _said(request, uid, ticket_finish, _("The ticket is done."), data=_data_of(request.POST))
+    """Done; before the last step, with those of the next."""
+    text = cleaned(TextForm(request.POST))
+    row = ticket_finish(actor=request.actor, ticket_uid=uid, **text, data=_data_of(request.POST))
+    if row.state == TicketState.DONE:
+        messages.success(request, _("The ticket is done."))
+    else:
+        said = _("The ticket %(no)s goes on to %(receiver)s: %(step)s.")
+        names = {"no": row.no, "receiver": receiver_shown(row), "step": row.step_name}
+        messages.success(request, said % names)
+    return go(request, "tickets:ticket", uid)
+
+
+@require_POST
+@page(P.WORK)
+def step_back(request: TenantRequest, uid: UUID) -> HttpResponse:
+    return _said(request, uid, ticket_step_back, _("The ticket is back at the step before."))
 
 
 @require_POST

@@ -1913,6 +1913,8 @@ class TicketEntryOut(TypedDict):
         "replied",
         "commented",
         "executed",
+        "passed_on",
+        "sent_back",
         "done",
         "failed",
         "closed",
@@ -1958,6 +1960,20 @@ class TicketRateIn(TypedDict):
     text: NotRequired[str]
 
 
+class TicketStepData(TypedDict):
+    """A step that tickets of a category go through."""
+
+    key: NotRequired[str]
+    name_zh: NotRequired[str]
+    name_en: NotRequired[str]
+
+
+class TicketStepShown(TypedDict):
+    key: str
+    name: str
+    is_present: bool
+
+
 class TicketTextIn(TypedDict):
     text: str
 
@@ -1998,6 +2014,7 @@ class TicketWholeOut(TypedDict):
     rating: int | None
     text: str
     receiver: str
+    steps: list[TicketStepShown]
     form: list[TicketValue]
     entries: list[TicketEntryOut]
     files: list[TicketFileOut]
@@ -3813,12 +3830,14 @@ class RoutingRuleIn(TypedDict):
     side: NotRequired[Literal["operator", "tenant"]]
     kind: Literal["role", "user", "organization", "post"]
     receiver: str
+    step: NotRequired[str]
     field: NotRequired[str]
     value: NotRequired[str]
 
 
 class RoutingRuleOut(TypedDict):
     uid: str
+    step: str
     field: str
     value: str
     side: Literal["operator", "tenant"]
@@ -4263,6 +4282,7 @@ class TicketFieldData(TypedDict):
     value: NotRequired[Any]
     opening: NotRequired[Literal["read_write", "read_only", "hidden"]]
     handling: NotRequired[Literal["read_write", "read_only", "hidden"]]
+    steps: NotRequired[dict[str, Literal["read_write", "read_only", "hidden"]]]
 
 
 class TicketOut(TypedDict):
@@ -4827,6 +4847,7 @@ class PatchedTicketCategoryChangeIn(TypedDict):
     solve_minutes: NotRequired[int | None]
     is_enabled: NotRequired[bool]
     form: NotRequired[list[TicketFieldData]]
+    steps: NotRequired[list[TicketStepData]]
 
 
 class ProcessOut(TypedDict):
@@ -4864,6 +4885,7 @@ class TicketCategoryIn(TypedDict):
     solve_minutes: NotRequired[int | None]
     is_enabled: NotRequired[bool]
     form: NotRequired[list[TicketFieldData]]
+    steps: NotRequired[list[TicketStepData]]
     parent: str
 
 
@@ -4890,6 +4912,7 @@ class TicketCategoryOut(TypedDict):
     hint_zh: str
     hint_en: str
     form: list[TicketFieldData]
+    steps: list[TicketStepData]
     rules: list[RoutingRuleOut]
     answer_minutes: int | None
     solve_minutes: int | None

@@ -29,6 +29,21 @@ class TicketFieldData(SoundSerializer):
     handling = serializers.ChoiceField(
         choices=FieldState.choices, default=FieldState.READ_WRITE, help_text="For who works on it."
     )
+    steps = serializers.DictField(
+        child=serializers.ChoiceField(choices=FieldState.choices),
+        default=dict,
+        help_text="For who works on it at the step of that key, where that is otherwise.",
+    )
+
+
+class TicketStepData(SoundSerializer):
+    """A step that tickets of a category go through."""
+
+    key = serializers.CharField(
+        max_length=8, required=False, help_text="Of a step that stays; left out for a new one."
+    )
+    name_zh = serializers.CharField(max_length=80, required=False, allow_blank=True)
+    name_en = serializers.CharField(max_length=80, required=False, allow_blank=True)
 
 
 class RoutingRuleOut(serializers.ModelSerializer[RoutingRule]):
@@ -36,7 +51,7 @@ class RoutingRuleOut(serializers.ModelSerializer[RoutingRule]):
 
     class Meta:
         model = RoutingRule
-        fields = ["uid", "field", "value", "side", "kind", "receiver", "receiver_name"]
+        fields = ["uid", "step", "field", "value", "side", "kind", "receiver", "receiver_name"]
 
     def get_receiver_name(self, row: RoutingRule) -> str:
         return receiver_text(row)
@@ -49,6 +64,12 @@ class RoutingRuleIn(SoundSerializer):
         max_length=120,
         help_text="The centre's: a role's code, a login account, an organization's identifier. A tenant's: the name of "
         "a role, organization or post, or a login account.",
+    )
+    step = serializers.CharField(
+        max_length=8,
+        default="",
+        allow_blank=True,
+        help_text="The key of one of the steps; empty: the first.",
     )
     field = serializers.CharField(max_length=48, default="", allow_blank=True)
     value = serializers.CharField(max_length=200, default="", allow_blank=True)
@@ -75,11 +96,12 @@ class TicketCategoryOut(serializers.ModelSerializer[TicketCategory]):
     parent = serializers.UUIDField(source="parent.uid", default=None, allow_null=True)  # type: ignore[assignment]
     rules = RoutingRuleOut(many=True)
     form = TicketFieldData(many=True, source="fields")
+    steps = TicketStepData(many=True)
 
     class Meta:
         model = TicketCategory
         fields = [
-            "uid", "builtin", "path", "parent", "name_zh", "name_en", "hint_zh", "hint_en", "form", "rules",
+            "uid", "builtin", "path", "parent", "name_zh", "name_en", "hint_zh", "hint_en", "form", "steps", "rules",
             "answer_minutes", "solve_minutes", "is_enabled",
         ]  # fmt: skip
 
@@ -95,6 +117,11 @@ class TicketCategoryChangeIn(SoundSerializer):
     solve_minutes = serializers.IntegerField(min_value=1, required=False, allow_null=True)
     is_enabled = serializers.BooleanField(required=False)
     form = TicketFieldData(many=True, required=False)
+    steps = TicketStepData(
+        many=True,
+        required=False,
+        help_text="All steps in their order; a step that is left out goes with its rules.",
+    )
 
 
 class TicketCategoryIn(TicketCategoryChangeIn):

@@ -27,6 +27,7 @@ from apps.ticketing.services.categories import (
     rule_add,
     rule_remove,
 )
+from apps.ticketing.services.steps import category_steps_set
 
 MANAGE = "tickets.manage"
 
@@ -60,8 +61,11 @@ class CategoriesView(ApiView):
         data = dict(given.validated_data)
         parent = category_get(data.pop("parent"))
         names = {name: data.pop(name) for name in ("name_zh", "name_en")}
-        fields = data.pop("form", ())
-        row = category_create(actor=self.actor, parent=parent, **names, fields=fields, changes=data)
+        fields, steps = data.pop("form", ()), data.pop("steps", None)
+        with transaction.atomic():
+            row = category_create(actor=self.actor, parent=parent, **names, fields=fields, changes=data)
+            if steps is not None:
+                category_steps_set(actor=self.actor, category_uid=row.uid, steps=steps)
         return Response(s.TicketCategoryOut(category_get(row.uid)).data, status=201)
 
 
@@ -75,13 +79,15 @@ class CategoryView(ApiView):
 
     @extend_schema(request=s.TicketCategoryChangeIn, responses=s.TicketCategoryOut)
     def patch(self, request: Request, uid: UUID) -> Response:
-        """Change what is named; `form` replaces all its fields."""
+        """Change what is named; `form` replaces all its fields, `steps` all its steps."""
         given = s.TicketCategoryChangeIn(data=request.data)
         given.is_valid(raise_exception=True)
         changes = dict(given.validated_data)
-        form = changes.pop("form", None)
+        form, steps = changes.pop("form", None), changes.pop("steps", None)
         with transaction.atomic():
             category_change(actor=self.actor, category_uid=uid, changes=changes)
+            if steps is not None:
+                category_steps_set(actor=self.actor, category_uid=uid, steps=steps)
             if form is not None:
                 category_fields_set(actor=self.actor, category_uid=uid, fields=form)
         return Response(s.TicketCategoryOut(category_get(uid)).data)

@@ -15,7 +15,7 @@ from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.service import service
 from apps.ticketing.models import RoutingRule, TicketCategory
 from apps.ticketing.permissions import TicketingPermission as P
-from apps.ticketing.selectors import category_get, operators_answering, receiver_text
+from apps.ticketing.selectors import category_get, operators_answering, receiver_text, steps_of
 from apps.ticketing.states import Builtin, FieldKind, FieldState, ReceiverKind, Side
 from apps.ticketing.ticket_form import fields_clean, label_of
 
@@ -36,7 +36,7 @@ def category_create(
     changes: Mapping[str, Any] | None = None,
 ) -> TicketCategory:
     """A category of one's own, below O&M or another one below that (PLAT-CFG-29)."""
-    parent = _locked(parent.uid)
+    parent = category_lock(parent.uid)
     if not parent.path.startswith(Builtin.OPERATIONS):
         reason = _("Categories of your own stand below %(name)s.") % {"name": Builtin.OPERATIONS.label}
         raise InvalidInput(reason, fields={"parent": reason})
@@ -55,7 +55,7 @@ def category_create(
 @service(P.MANAGE)
 def category_change(*, actor: Actor, category_uid: UUID, changes: Mapping[str, Any]) -> TicketCategory:
     """Another name, hint, target or whether it is offered. What is built in keeps its name."""
-    row = _locked(category_uid)
+    row = category_lock(category_uid)
     if row.builtin and any(
         changes.get(name, getattr(row, name)) != getattr(row, name) for name in _BUILTIN_FIXED
     ):
@@ -91,7 +91,7 @@ def category_fields_set(
     *, actor: Actor, category_uid: UUID, fields: Iterable[Mapping[str, Any]]
 ) -> TicketCategory:
     """Another form: tickets that are open keep the one they were opened with (PLAT-CFG-26)."""
-    return _fields_put(_locked(category_uid), fields)
+    return _fields_put(category_lock(category_uid), fields)
 
 
 @service(P.MANAGE)
@@ -99,7 +99,7 @@ def category_field_put(
     *, actor: Actor, category_uid: UUID, field: Mapping[str, Any], name: str = ""
 ) -> TicketCategory:
     """A field at the end of a category's form, or the one of that name anew."""
-    row = _locked(category_uid)
+    row = category_lock(category_uid)
     if not name:
         return _fields_put(row, [*row.fields, field])
     _field_check(row, name)
@@ -108,7 +108,7 @@ def category_field_put(
 
 @service(P.MANAGE)
 def category_field_remove(*, actor: Actor, category_uid: UUID, name: str) -> TicketCategory:
-    row = _locked(category_uid)
+    row = category_lock(category_uid)
     _field_check(row, name)
     return _fields_put(row, [one for one in row.fields if one["name"] != name])
 
@@ -120,17 +120,29 @@ def _field_check(row: TicketCategory, name: str) -> None:
 
 def _fields_put(row: TicketCategory, fields: Iterable[Mapping[str, Any]]) -> TicketCategory:
     act_subject("ticket_category", row.uid, name=row.name_en)
-    row.fields = fields_clean(fields)
+    kept = fields_clean(fields)
+    _field_steps_check(row, kept)
+    row.fields = kept
     for rule in row.rules.exclude(field=""):
         _condition_check(row, rule.field, rule.value)
     row.save(update_fields=["fields", "updated_at"])
     return row
 
 
+def _field_steps_check(row: TicketCategory, fields: list[dict[str, Any]]) -> None:
+    """Drop what fields say of steps that are gone; InvalidInput for a step that there never was."""
+    known = {one["key"] for one in steps_of(row)}
+    before = {key for field in row.fields for key in field.get("steps", {})}
+    for field in fields:
+        if set(field["steps"]) - known - before:
+            raise InvalidInput(fields={label_of(field): _("The category has no such step.")})
+        field["steps"] = {key: state for key, state in field["steps"].items() if key in known}
+
+
 @service(P.MANAGE)
 def category_delete(*, actor: Actor, category_uid: UUID) -> None:
     """Take a category away that nothing stands below and no ticket was ever opened in; one of the three never is."""
-    row = _locked(category_uid)
+    row = category_lock(category_uid)
     act_subject("ticket_category", row.uid, name=row.name_en)
     if row.builtin:
         raise Conflict(_("%(name)s is built in and cannot be deleted.") % {"name": row})
@@ -150,7 +162,8 @@ def category_delete(*, actor: Actor, category_uid: UUID) -> None:
         ) from error
 
 
-def _locked(uid: UUID) -> TicketCategory:
+def category_lock(uid: UUID) -> TicketCategory:
+    """The category, locked until the transaction ends; NotFound for none."""
     row = TicketCategory.objects.select_for_update(no_key=True).filter(uid=uid).first()
     if row is None:
         raise NotFound(_("There is no such ticket category."))
@@ -168,16 +181,27 @@ def rule_add(
     kind: str,
     receiver: str,
     side: str = Side.OPERATOR,
+    step: str = "",
     field: str = "",
     value: str = "",
 ) -> RoutingRule:
-    """Send a category's tickets to somebody, all or those in which a field has a value; of two rules with the same
-    condition the new one holds. Refused where nobody would answer: on the tenant's side that is asked when a ticket is
-    opened, since each tenant has its own people."""
-    row = _locked(category_uid)
+    """Send a category's tickets to somebody at a step (that of the key, or the first), all or those in which a field
+    has a value; of two rules with the same condition the new one holds. Refused where nobody would answer: on the
+    tenant's side that is asked when a ticket is opened, since each tenant has its own people."""
+    row = category_lock(category_uid)
     act_subject("ticket_category", row.uid, name=row.name_en)
+    steps = [one["key"] for one in steps_of(row)]
+    step = step or (steps[0] if steps and row.steps else "")
+    if step and step not in steps:
+        raise InvalidInput(fields={"step": _("The category has no such step.")})
     rule = RoutingRule(
-        category=row, side=side, kind=kind, receiver=receiver.strip(), field=field, value=value.strip()
+        category=row,
+        side=side,
+        kind=kind,
+        receiver=receiver.strip(),
+        step=step,
+        field=field,
+        value=value.strip(),
     )
     if side not in Side.values or kind not in ReceiverKind.values:
         raise InvalidInput(fields={"kind": _("There is no such kind of receiver.")})
@@ -192,7 +216,7 @@ def rule_add(
         raise InvalidInput(fields={"field": _("Say which field has this value.")})
     if side == Side.OPERATOR:
         _answered_check(rule)
-    RoutingRule.objects.filter(category=row, field=rule.field, value=rule.value).delete()
+    RoutingRule.objects.filter(category=row, step=step, field=rule.field, value=rule.value).delete()
     rule.save()
     return rule
 

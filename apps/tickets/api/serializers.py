@@ -5,6 +5,7 @@ from rest_framework import serializers
 
 from apps.identity.api.sound import SoundSerializer, TextField
 from apps.ticketing.ticket_form import label_of
+from apps.ticketing.ticket_steps import step_name
 from apps.tickets.models import Ticket, TicketEntry, TicketFile
 from apps.tickets.selectors import fields_shown, receiver_shown
 
@@ -48,19 +49,42 @@ class TicketValue(SoundSerializer):
     is_writable = serializers.BooleanField()
 
 
+class TicketStepShown(SoundSerializer):
+    key = serializers.CharField()
+    name = serializers.CharField()
+    is_present = serializers.BooleanField()
+
+
 class TicketWholeOut(TicketOut):
     """A ticket with what was said on it, and its form as far as its reader sees it."""
 
     receiver = serializers.SerializerMethodField()
+    steps = serializers.SerializerMethodField()
     form = serializers.SerializerMethodField()
     entries = TicketEntryOut(many=True)
     files = TicketFileOut(many=True)
 
     class Meta(TicketOut.Meta):
-        fields = [*TicketOut.Meta.fields, "text", "receiver", "form", "entries", "files", "rating_text"]
+        fields = [
+            *TicketOut.Meta.fields,
+            "text",
+            "receiver",
+            "steps",
+            "form",
+            "entries",
+            "files",
+            "rating_text",
+        ]
 
     def get_receiver(self, row: Ticket) -> str:
         return receiver_shown(row)
+
+    @extend_schema_field(TicketStepShown(many=True))
+    def get_steps(self, row: Ticket) -> list[dict[str, Any]]:
+        return [
+            {"key": step["key"], "name": step_name(step), "is_present": step["key"] == row.step}
+            for step in row.steps
+        ]
 
     @extend_schema_field(TicketValue(many=True))
     def get_form(self, row: Ticket) -> list[dict[str, Any]]:

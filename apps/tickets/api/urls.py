@@ -13,6 +13,7 @@ urlpatterns = [
     path("tickets/<uuid:uid>/reply", views.TicketReplyView.as_view(), name="ticket_reply"),
     path("tickets/<uuid:uid>/comment", views.TicketCommentView.as_view(), name="ticket_comment"),
     path("tickets/<uuid:uid>/fields", views.TicketFieldsView.as_view(), name="ticket_fields"),
+    path("tickets/<uuid:uid>/step-back", views.TicketStepBackView.as_view(), name="ticket_step_back"),
     path("tickets/<uuid:uid>/finish", views.TicketFinishView.as_view(), name="ticket_finish"),
     path("tickets/<uuid:uid>/close", views.TicketCloseView.as_view(), name="ticket_close"),
     path("tickets/<uuid:uid>/reopen", views.TicketReopenView.as_view(), name="ticket_reopen"),

@@ -28,6 +28,7 @@ from apps.tickets.services.by_hand import (
     ticket_rate,
     ticket_reopen,
     ticket_reply,
+    ticket_step_back,
     ticket_submit,
 )
 from apps.tickets.services.life import ticket_claim, ticket_hand_over, ticket_return
@@ -156,8 +157,20 @@ class TicketFinishView(CaseView):
 
     @extend_schema(request=s.TicketAnswerIn, responses=s.TicketWholeOut)
     def post(self, request: Request, uid: UUID) -> Response:
-        """The work is done, with what came of it. A delivery ticket is executed instead."""
+        """The work is done, with what came of it; at a step before the last the ticket goes on to those of the next
+        (PLAT-CFG-25). A delivery ticket is executed instead."""
         row = ticket_finish(actor=self.actor, ticket_uid=uid, **_given(s.TicketAnswerIn, request))
+        return Response(_whole(self, row))
+
+
+class TicketStepBackView(CaseView):
+    case_kind = "ticket"
+    permission = "tickets.work"
+
+    @extend_schema(request=s.TicketTextIn, responses=s.TicketWholeOut)
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Send it back to the step before, with what is missing."""
+        row = ticket_step_back(actor=self.actor, ticket_uid=uid, **_given(s.TicketTextIn, request))
         return Response(_whole(self, row))
 
 

@@ -16,10 +16,12 @@ from apps.kernel.errors import Conflict, Forbidden, InvalidInput
 from apps.kernel.service import service
 from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.services.numbers import number_next
+from apps.ticketing.selectors import steps_of
 from apps.ticketing.ticket_form import values_begin, values_take
+from apps.ticketing.ticket_steps import step_after, step_before
 from apps.tickets.models import Ticket, TicketFile
 from apps.tickets.permissions import TicketsPermission as P
-from apps.tickets.selectors import category_offered, is_handling, receiver_of
+from apps.tickets.selectors import category_offered, is_handling, receiver_ids, receiver_of, steps_known
 from apps.tickets.services.entries import (
     answered,
     clocks_go_on,
@@ -61,7 +63,9 @@ def ticket_submit(
         raise InvalidInput(fields={"title": reason})
     begun = values_begin(category.fields)
     values = values_take(category.fields, begun, data or {}, step="opening", is_final=True)
-    receiver = receiver_of(category, values)
+    steps = steps_of(category)
+    # A ticket that would stand still later is not opened either.
+    receiver, *_later = [receiver_of(category, values, step["key"]) for step in steps or [{"key": ""}]]
     if (
         Ticket.objects.filter(submitter_id=actor.user_id, subject_kind="", state__in=OPEN).count()
         >= OPEN_MOST
@@ -79,10 +83,9 @@ def ticket_submit(
         text=text_clean(text, is_wanted=False),
         fields=category.fields,
         data=values,
-        side=receiver.side,
-        roles=list(receiver.roles),
-        user_ids=list(receiver.user_ids),
-        receiver=receiver.name[:160],
+        steps=steps,
+        step=steps[0]["key"] if steps else "",
+        **receiver.columns(),
         submitter=user,
         submitter_name=str(user),
         organization=place,
@@ -189,7 +192,7 @@ def ticket_fields_write(*, actor: Actor, ticket_uid: UUID, data: Mapping[str, An
     """Keep what who works on it writes into its form, before it is finished (PLAT-CFG-26)."""
     ticket = ticket_lock(actor, ticket_uid)
     own_check(actor, ticket)
-    ticket.data = values_take(ticket.fields, ticket.data, data, step="handling", is_final=False)
+    ticket.data = values_take(ticket.fields, ticket.data, data, step=ticket.step, is_final=False)
     ticket.save(update_fields=["data", "updated_at"])
     ticket_shown(actor, ticket)
     return ticket
@@ -200,17 +203,55 @@ def ticket_finish(
     *, actor: Actor, ticket_uid: UUID, text: str, data: Mapping[str, Any] | None = None
 ) -> Ticket:
     """The work is done, with what came of it; what the form requires of who handles it has to be there
-    (PLAT-TODO-12). The submitter closes or reopens it."""
+    (PLAT-TODO-12). At a step before the last the ticket goes on to those of the next, by its rules (PLAT-CFG-25); after
+    the last the submitter closes or reopens it.
+
+    Raises:
+        Unanswered: nobody answers to the next step; the ticket stays.
+    """
     ticket = ticket_lock(actor, ticket_uid)
     own_check(actor, ticket)
     _by_hand_check(ticket)
     text = text_clean(text)
-    values = values_take(ticket.fields, ticket.data, data or {}, step="handling", is_final=True)
+    values = values_take(ticket.fields, ticket.data, data or {}, step=ticket.step, is_final=True)
     answered(actor, ticket)
+    following = step_after(ticket.steps, ticket.step, steps_known(ticket))
+    if following is not None:
+        ticket.data = values
+        return _step_enter(actor, ticket, following, EntryKind.PASSED_ON, text)
     TICKET.move(
         ticket, TicketState.DONE, actor=actor, data=values, done_at=timezone.now(), result={"text": text}
     )
     entry_keep(actor, ticket, EntryKind.DONE, text, tell=[ticket.submitter_id])
+    return ticket
+
+
+@service(P.WORK)
+def ticket_step_back(*, actor: Actor, ticket_uid: UUID, text: str) -> Ticket:
+    """Send a ticket back to the step before, with what is missing: it waits for those of that step again. Conflict at
+    the first."""
+    ticket = ticket_lock(actor, ticket_uid)
+    own_check(actor, ticket)
+    earlier = step_before(ticket.steps, ticket.step, steps_known(ticket))
+    if earlier is None:
+        raise Conflict(_("There is no step before this one."), cure=_("Ask back, or give the ticket back."))
+    return _step_enter(actor, ticket, earlier, EntryKind.SENT_BACK, text_clean(text))
+
+
+def _step_enter(actor: Actor, ticket: Ticket, step: str, kind: EntryKind, text: str) -> Ticket:
+    """The ticket waits at another step for those whom its rules name now, and they hear of it."""
+    receiver = receiver_of(ticket.category, ticket.data, step)
+    changes = {
+        "assignee_id": None,
+        "claimed_at": None,
+        "data": ticket.data,
+        "step": step,
+        **receiver.columns(),
+    }
+    TICKET.move(ticket, TicketState.WAITING, actor=actor, **changes)
+    names = next((one["name_zh"], one["name_en"]) for one in ticket.steps if one["key"] == step)
+    said = f"→ {' / '.join(dict.fromkeys(names))}\n{text}"
+    entry_keep(actor, ticket, kind, said, tell=receiver_ids(ticket))
     return ticket
 
 
@@ -254,17 +295,21 @@ def ticket_close(*, actor: Actor, ticket_uid: UUID) -> Ticket:
 
 @service(P.OPEN)
 def ticket_reopen(*, actor: Actor, ticket_uid: UUID, text: str) -> Ticket:
-    """What was done is not it: the ticket waits again for those it was sent to, with why; its clocks begin anew."""
+    """What was done is not it: the ticket waits again for those it was sent to first, with why; its clocks begin
+    anew."""
     ticket = ticket_lock(actor, ticket_uid)
     _submitter_check(actor, ticket)
     _by_hand_check(ticket)
     text = text_clean(text)
     clocks_start(ticket)
     told = workers_of(ticket)
+    first = ticket.steps[0]["key"] if ticket.steps else ""
+    again = {"step": first, **receiver_of(ticket.category, ticket.data, first).columns()} if first else {}
     TICKET.move(
         ticket,
         TicketState.WAITING,
         actor=actor,
+        **again,
         assignee_id=None,
         claimed_at=None,
         done_at=None,

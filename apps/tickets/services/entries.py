@@ -29,6 +29,8 @@ _SAID = {
     K.ASKED: gettext_noop("%(name)s asks you something on your ticket %(no)s."),
     K.REPLIED: gettext_noop("%(name)s answered on the ticket %(no)s."),
     K.COMMENTED: gettext_noop("%(name)s wrote on the ticket %(no)s."),
+    K.PASSED_ON: gettext_noop("%(name)s passed the ticket %(no)s on to you: %(title)s"),
+    K.SENT_BACK: gettext_noop("%(name)s sent the ticket %(no)s back to you: %(title)s"),
     K.DONE: gettext_noop("Your ticket %(no)s is done: look at it, and close or reopen it."),
     K.FAILED: gettext_noop("Your ticket %(no)s could not be done."),
     K.CLOSED: gettext_noop("%(name)s closed the ticket %(no)s."),

@@ -71,12 +71,8 @@ def ticket_open(
         is_manual=is_manual,
     )
     with suppress(Unanswered):
-        receiver = receiver_of(category, {})
-        ticket.roles, ticket.user_ids, ticket.receiver = (
-            list(receiver.roles),
-            list(receiver.user_ids),
-            receiver.name,
-        )
+        for name, value in (receiver_of(category, {}).columns() | {"side": side}).items():
+            setattr(ticket, name, value)
     ticket.save()
     act_subject("ticket", ticket.uid, no=ticket.no)
     entry_keep(actor, ticket, EntryKind.OPENED)

@@ -262,3 +262,69 @@ def test_another_tenants_people_and_lower_roles_find_nothing(category, ann, memb
     looker = operator("executive").page()
     assert looker.post(f"/t/acme/tickets/{sent}/claim/").status_code == 403
     assert looker.post(f"/t/acme/tickets/new/{category.uid}/", {"title": "x"}).status_code == 403
+
+
+@pytest.mark.req("PLAT-CFG-25", "PLAT-CFG-26")
+def test_steps_are_set_on_the_page_and_a_ticket_walks_through_them(category, ann, worker, chief):
+    page, path = chief.page(), f"/ticket-categories/{category.uid}/"
+    assert page.post(f"{path}steps/", {"name_zh": "检查", "name_en": "Check"}).status_code == 302
+    assert page.post(f"{path}steps/", {"name_zh": "修复", "name_en": "Mend"}).status_code == 302
+    check, mend = (step["key"] for step in TicketCategory.objects.get(pk=category.pk).steps)
+    rule = {"step": mend, "when": "", "receiver": "operator:role:operations_manager"}
+    assert page.post(f"{path}rules/", rule).status_code == 302
+    field = {
+        "label_zh": "原因",
+        "label_en": "Cause",
+        "kind": "text",
+        "opening": "hidden",
+        "handling": "hidden",
+    }
+    assert page.post(f"{path}fields/", {**field, f"at_{mend}": "read_write"}).status_code == 302
+    shown = text_of(page.get(path))
+    assert "1. Check" in shown
+    assert "2. Mend" in shown
+    assert "otherwise at 1 step" in " ".join(shown.split())
+    assert "At the step “Mend”" in shown
+    ann.page().post(f"/tickets/new/{category.uid}/", {"title": "Fan", "data_urgent": "no"})
+    with in_tenant("acme"):
+        ticket = f"/t/acme/tickets/{Ticket.objects.get().uid}/"
+    for person, word in ((worker.page(), "Done: on to Mend"), (chief.page(), "Back to Check")):
+        assert person.post(f"{ticket}claim/").status_code == 302
+        assert word in text_of(person.get(ticket))
+        assert person.post(f"{ticket}finish/", {"text": "done"}).status_code == 302
+    with in_tenant("acme"):
+        assert Ticket.objects.get().state == "done"
+    for act, key in (("earlier", mend), ("remove", check), ("remove", mend)):
+        assert page.post(f"{path}steps/{act}/", {"key": key}).status_code == 302
+    kept = TicketCategory.objects.get(pk=category.pk)
+    assert kept.steps == []
+    assert [(rule.step, rule.receiver) for rule in kept.rules.all()] == [("", "operations_manager")]
+
+
+@pytest.mark.req("PLAT-CFG-25")
+def test_steps_by_the_api(category, ann, worker, chief):
+    api, own = chief.api(), f"/api/v1/ticket-categories/{category.uid}"
+    steps = [{"name_en": "Check"}, {"name_zh": "修复", "name_en": "Mend"}]
+    made = api.patch(own, {"steps": steps}, format="json").json()["steps"]
+    assert [(step["name_zh"], step["name_en"]) for step in made] == [("Check", "Check"), ("修复", "Mend")]
+    rule = {"kind": "role", "receiver": "operations_manager", "step": made[1]["key"]}
+    assert api.post(f"{own}/rules", rule).json()["step"] == made[1]["key"]
+    assert api.post(f"{own}/rules", {**rule, "step": "nobody"}).status_code == 400
+    body = {"category": str(category.uid), "title": "Fan", "data": {"urgent": "no"}}
+    ticket = ann.api().post("/api/v1/tickets", body, format="json").json()
+    assert [(step["name"], step["is_present"]) for step in ticket["steps"]] == [
+        ("Check", True),
+        ("Mend", False),
+    ]
+    path = f"/api/v1/tickets/{ticket['uid']}"
+    for person in (worker, chief):
+        work = person.api()
+        work.credentials(**work._credentials, HTTP_WEIR_TENANT="acme")
+        assert work.post(f"{path}/claim").status_code == 200
+        if person is chief:
+            assert (
+                work.post(f"{path}/step-back", {"text": "which?"}, format="json").json()["state"] == "waiting"
+            )
+        else:
+            assert work.post(f"{path}/finish", {"text": "on"}, format="json").json()["state"] == "waiting"
+    assert ann.api().post(f"{path}/step-back", {"text": "x"}, format="json").status_code == 409
