@@ -1,6 +1,6 @@
 """The steps of a ticket: what they are called, which comes after one, and which came before."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from apps.kernel.translatable import localized
@@ -28,8 +28,8 @@ def step_before(steps: Sequence[Step], key: str, known: Iterable[str]) -> str | 
     return next(_beside(steps, key, known, is_forward=False), None)
 
 
-def _beside(steps: Sequence[Step], key: str, known: Iterable[str], *, is_forward: bool) -> Iterable[str]:
-    keys = [step["key"] for step in steps]
+def _beside(steps: Sequence[Step], key: str, known: Iterable[str], *, is_forward: bool) -> Iterator[str]:
+    keys = [str(step["key"]) for step in steps]
     place = keys.index(key) if key in keys else 0
     found = keys[place + 1 :] if is_forward else keys[:place][::-1]
     offered = set(known)

@@ -96,7 +96,7 @@ def _to_answer(actor: Actor) -> Q:
 
 def _passed_on(actor: Actor) -> Q:
     """Those of which the actor did a step that is over."""
-    mine = TicketEntry.objects.filter(kind=EntryKind.PASSED_ON, user_id=actor.user_id)
+    mine = TicketEntry.objects.filter(kind=EntryKind.PASSED_ON, user_id=actor.user_id or 0)
     return Q(pk__in=mine.values("ticket_id"))
 
 
