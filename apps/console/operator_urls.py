@@ -47,6 +47,7 @@ urlpatterns = [
     path("bills/<uuid:uid>/write-off/", settlement.write_off, name="bill_write_off"),
     path("checklist/", views.checklist, name="checklist"),
     path("revenue/", views.revenue, name="revenue"),
+    path("sold/", views.sold, name="sold"),
     path("inbox/", views.inbox, name="inbox"),
     path("cases/", views.cases, name="cases"),
     path("cases/export/", views.export, name="export"),

@@ -1,12 +1,15 @@
 """The member's home: what waits, what runs, what it costs, what was asked lately."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
@@ -14,6 +17,7 @@ from apps.billing.selectors.accounts import account_overview
 from apps.billing.selectors.costs import cost_by_day, cost_total, own_cost_total
 from apps.identity.pages.access import page, show
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.actor import Actor
 from apps.kernel.reach import Records
 from apps.orders.selectors import form_list
 from apps.scheduling.selectors.usage.model_usage import quota_list
@@ -43,7 +47,37 @@ def home(request: TenantRequest) -> HttpResponse:
         context["form_count"] = form_list(actor=actor, tab="in_progress").count()
     if actor.may("billing.view") and actor.reaches_all(Records.COSTS):
         context["overview"] = account_overview(tenant=tenant)
+    context["next_steps"] = next_steps(actor)
     return show(request, "console/home", context)
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something that a member can begin: icon, name, what comes of it, and where."""
+
+    icon: str
+    name: str
+    text: str
+    url: str
+
+
+def next_steps(actor: Actor) -> list[NextStep]:
+    """What the active role can begin, in the order of an engineer's first day."""
+    found = []
+    if actor.may("resources.operate"):
+        environments = _("A notebook or a terminal on a share of a device, in the browser.")
+        work = _("A command, a script or an image, with its data; it says first when it would start.")
+        found += [
+            NextStep("flask", _("Open an environment"), environments, reverse("workloads:environments")),
+            NextStep("rocket", _("Submit work"), work, reverse("workloads:submit")),
+        ]
+    if actor.may("storage.use"):
+        files = _("Data sets, code and models: they are mounted where your work runs.")
+        found.append(NextStep("upload", _("Upload files"), files, reverse("files:volumes")))
+    if actor.kind == "user":
+        client = _("One line installs it; from then on the pool is a command and a Python module away.")
+        found.append(NextStep("terminal-2", _("Command line and Python"), client, reverse("client:install")))
+    return found
 
 
 def _topics(request: TenantRequest) -> list[str]:

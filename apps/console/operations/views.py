@@ -21,20 +21,16 @@ from apps.console.centre.checklist import lacks
 from apps.console.operations import selectors as read
 from apps.console.operations.charts import alarm_option
 from apps.console.operations.forms import AlarmsForm, CasesForm, InboxForm
-from apps.fleet.states import NodeState
+from apps.console.operations.home import home_figures, revenue_now, sold_lately
 from apps.identity.pages.access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
 from apps.identity.pages.requests import PortalRequest
 from apps.identity.services.users import tenants_of
 from apps.kernel.errors import Forbidden
 from apps.kernel.spreadsheet import CSV_TYPE, csv_lines
-from apps.scheduling.selectors.workloads import workload_reason
 from apps.telemetry.services.alarms import alarm_acknowledge
 from apps.telemetry.states import AlarmLevel
 from apps.tenancy.selectors import tenant_list
 from apps.ticketing.selectors import category_list, path_names
-
-SHOWN = 6
-
 
 # --- ways in ---------------------------------------------------------------------------------------------------
 
@@ -59,30 +55,10 @@ def home(request: PortalRequest) -> HttpResponse:
             return redirect(f"/t/{tenants[0].schema_name}/")
         return render(request, "operator/my_tenants.html", {"tenants": tenants})
     topics = ["alarms", "cases", "pool"]
-    return show(request, "operator/home", {**operator_figures(request), "topics": topics, "live": topics})
-
-
-def operator_figures(request: PortalRequest) -> dict[str, Any]:
-    """What the operator pages show, each part as far as the active role may see it."""
-    actor = request.actor
-    found: dict[str, Any] = {}
-    if actor.may("alarms.view"):
-        rows = read.alarm_open_list()
-        found |= {"alarms": rows[:SHOWN], "alarm_count": rows.count()}
-    if actor.may("fleet.view"):
-        nodes = read.pool_use()
-        lost = sum(use.node.state == NodeState.LOST for use in nodes)
-        found |= {"nodes": nodes, "lost_count": lost}
-    if actor.may("resources.view"):
-        rows = read.waiting_list()
-        waiting = [(row, workload_reason(row)) for row in rows[:SHOWN]]
-        found |= {"waiting": waiting, "waiting_count": rows.count()}
-    if actor.may_any(*INBOX):
-        tasks = case_inbox(actor=actor)
-        found |= {"tasks": tasks[:SHOWN], "task_count": tasks.count()}
-    if actor.may("cases.view"):
-        found["counts"] = read.case_counts(actor, (CaseKind.FORM, CaseKind.ORDER, CaseKind.TICKET))
-    return found
+    found = home_figures(request.actor)
+    # Who only looks begins with how the centre does; who acts, with what there is to do.
+    leads = found["parts"][:1] == ["money"]
+    return show(request, "operator/home", {**found, "money_leads": leads, "topics": topics, "live": topics})
 
 
 @operator_page("tenancy.view")
@@ -94,10 +70,15 @@ def checklist(request: PortalRequest) -> HttpResponse:
 
 @operator_page("billing.view")
 def revenue(request: PortalRequest) -> HttpResponse:
-    """Rated use of this month by day, over all tenants."""
-    days, total = read.revenue_days()
-    context = {"days": days, "total": total, "option": trend_option(days)}
-    return render(request, "operator/_revenue.html", context)
+    """Rated use of this month over all tenants: by day, beside last month, and who gave most."""
+    found = revenue_now()
+    return render(request, "operator/_revenue.html", {"revenue": found, "option": trend_option(found.days)})
+
+
+@operator_page("reports.view")
+def sold(request: PortalRequest) -> HttpResponse:
+    """What the pool had, what was sold of it, and what was used of that, over seven days."""
+    return render(request, "operator/_sold.html", {"sold": sold_lately()})
 
 
 # --- cases -----------------------------------------------------------------------------------------------------

@@ -2,11 +2,16 @@
 
 import csv
 import io
+from decimal import Decimal
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.billing.services.rating import usage_rate
+from apps.console.operations.home import Revenue, home_parts
+from apps.fleet.models import Device, Node
 from apps.identity.services.users import membership_add
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.queues.queue_settings import queue_ensure
@@ -142,7 +147,7 @@ def test_home_shows_what_needs_somebody(operator, acme):
     manager, line = (text_of(operator(role).page().get("/")) for role in ("operations_manager", "front_line"))
     for word in ("F7", waiting.no, 'data-test="count-order-processing"'):
         assert word in manager
-    for word in ("Node n9 is gone", "n1", waiting.no):
+    for word in ("Node n9 is gone", 'data-test="node-count">1<', waiting.no):
         assert word in line
     assert "F7" not in line
     assert "Node n9 is gone" not in manager
@@ -298,8 +303,11 @@ def test_revenue_sums_all_tenants_of_this_month(operator, acme, globex):
         record(charge_make(tenant), [3600])
     usage_rate(actor=SYSTEM)
     answer = operator("executive").page().get("/revenue/")
-    assert answer.context["total"] > 0
-    assert sum(day["exact"] for day in answer.context["days"]) == answer.context["total"]
+    found = answer.context["revenue"]
+    assert found.total > 0
+    assert sum(day["exact"] for day in found.days) == found.total
+    assert sum(row.exact for row in found.tenants) == found.total
+    assert {row.key for row in found.tenants} == {"acme", "globex"}
 
 
 def test_both_languages_show(operator):
@@ -308,3 +316,70 @@ def test_both_languages_show(operator):
     assert "Operators" in text_of(client.get("/"))
     client.cookies["django_language"] = "zh-hans"
     assert 'lang="zh-Hans"' in text_of(client.get("/"))
+
+
+@pytest.mark.req("PLAT-GEN-9")
+def test_each_role_begins_with_what_it_is_there_for(operator):
+    first = {
+        role: home_parts(operator(role).actor)[:2]
+        for role in ("executive", "operations_manager", "front_line", "cluster_administrator")
+    }
+    assert first == {
+        "executive": ["money", "sold"],
+        "operations_manager": ["todo", "money"],
+        "front_line": ["todo", "work"],
+        "cluster_administrator": ["pool", "alarms"],
+    }
+
+
+@pytest.mark.req("PLAT-GEN-9")
+def test_home_names_what_is_sick_and_counts_all_of_it(operator):
+    for number in range(8):
+        Agent(f"n{number}")
+    Node.objects.filter(name__in=["n1", "n2"]).update(state="lost")
+    sick = Device.objects.filter(node__name__in=["n2", "n3"])
+    sick.update(health="failed", health_reason="ECC errors")
+    answer = operator("cluster_administrator").page().get("/")
+    pool = answer.context["pool"]
+    assert [node.name for node in pool.sick_nodes] == ["n1", "n2"]
+    # Of a lost node nothing is known: its devices are not counted beside it.
+    assert {device.node.name for device in pool.sick_devices} == {"n3"}
+    assert pool.node_count == 8
+    assert (pool.held_percent, pool.limit_percent) == (
+        0,
+        sum(row.oversubscribe_permille for row in Device.objects.all()) // 10,
+    )
+    text = text_of(answer)
+    assert "ECC errors" in text
+    assert "not ready: 2" in " ".join(text.split())
+
+
+@pytest.mark.req("PLAT-GEN-9")
+def test_home_of_a_large_pool_asks_no_more_than_of_a_small_one(operator):
+    page = operator("cluster_administrator").page()
+    page.get("/")
+    counts = []
+    for number in range(2):
+        Agent(f"q{number}")
+        with CaptureQueriesContext(connection) as asked:
+            page.get("/")
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.req("PLAT-OVW-12", "PLAT-OVW-13")
+def test_what_was_sold_and_used_of_the_pool(operator, acme):
+    Agent("n1")
+    text = text_of(operator("executive").page().get("/sold/"))
+    assert 'data-test="sold-percent"' in text
+    assert operator("front_line").page().get("/sold/").status_code == 403
+
+
+def test_revenue_stands_beside_last_month_by_the_same_day(operator, acme):
+    record(charge_make(acme), [3600])
+    usage_rate(actor=SYSTEM)
+    now = operator("executive").page().get("/revenue/").context["revenue"]
+    assert now.before == 0
+    assert now.change_percent is None
+    twice = Revenue([], Decimal(30), Decimal(20), [])
+    assert twice.change_percent == 50

@@ -116,3 +116,12 @@ def test_pages_forbid_foreign_and_inline_scripts(member):
     policy = member("acme", "tenant_front_line").page().get("/")["Content-Security-Policy"]
     assert "script-src 'self'" in policy
     assert "unsafe-eval" not in policy
+
+
+def test_home_says_what_the_role_can_begin(member):
+    line = member("acme", "tenant_front_line", "ann").page().get("/").content.decode()
+    for name in ("Open an environment", "Submit work", "Upload files", "Command line and Python"):
+        assert name in line
+    decides = member("acme", "tenant_decision_maker", "bea").page().get("/").content.decode()
+    assert "Submit work" not in decides
+    assert 'data-test="next-step"' in decides
