@@ -56,7 +56,14 @@ from apps.scheduling.events import (
 from apps.storage import tasks as storage_tasks
 from apps.storage.events import OrderedVolumeEnded, OutputsChanged, VolumeChanged
 from apps.telemetry import tasks as telemetry_tasks
-from apps.telemetry.events import AlarmAcknowledged, AlarmFired, AlarmNotified, AlarmResolved, RulesChanged
+from apps.telemetry.events import (
+    AlarmAcknowledged,
+    AlarmFired,
+    AlarmNotified,
+    AlarmResolved,
+    RuleNarrowed,
+    RulesChanged,
+)
 from apps.tenancy.events import SchemaMigrated, TenantDataDeleted, TenantProvisioned
 from portal import activity_log
 from portal.celery import app as celery
@@ -216,6 +223,7 @@ within(AlarmNotified, alarms.alarm_notify)
 after(AlarmFired, lambda event: telemetry_tasks.deliveries_send.delay())
 after(AlarmResolved, lambda event: telemetry_tasks.deliveries_send.delay())
 # Sweep: watch, every few seconds.
+within(RuleNarrowed, alarms.rule_narrowed)
 after(RulesChanged, lambda event: console_tasks.watch.delay())
 
 # --- open pages --------------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ urlpatterns = [
     path("alarm-rules/", watching.rules, name="rules"),
     path("alarm-rules/new/", watching.rule_new, name="rule_new"),
     path("alarm-rules/<slug:code>/", watching.rule, name="rule"),
+    path("alarm-rules/<slug:code>/delete/", watching.rule_remove, name="rule_delete"),
     path("alarm-rules/<slug:code>/switch/", watching.rule_switch, name="rule_switch"),
     path("alarm-routes/", watching.routes, name="routes"),
     path("alarm-routes/<uuid:uid>/switch/", watching.route_switch, name="route_switch"),

@@ -41,3 +41,14 @@ class RulesChanged(Event):
     """A rule was made, edited, enabled or disabled: what is measured now is looked at again."""
 
     code: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNarrowed(Event):
+    """A rule is to watch one subject alone: who knows such subjects refuses one that there is not.
+
+    `kind` is that of the rule's metric (`apps.telemetry.metrics`), `subject` an identifier or a name.
+    """
+
+    kind: str
+    subject: str

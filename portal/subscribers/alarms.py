@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.billing.events import UsageRefused
+from apps.console.alarms.subjects import subject_is_known
 from apps.fleet import events as fleet
 from apps.kernel.actor import Actor
+from apps.kernel.errors import InvalidInput
 from apps.notices.services import notice_send
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed
 from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED
-from apps.telemetry.events import AlarmNotified
+from apps.telemetry.events import AlarmNotified, RuleNarrowed
 from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, USAGE_REFUSED
 from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
@@ -131,3 +134,15 @@ def backup_made(event: BackupMade, actor: Actor) -> None:
 
 def alarm_notify(event: AlarmNotified, actor: Actor) -> None:
     notice_send(actor=actor, user_ids=event.user_ids, msgid=event.msgid, params=event.params, link=event.link)
+
+
+def rule_narrowed(event: RuleNarrowed, actor: Actor) -> None:
+    """A rule that watches nothing there is would be silent for ever: refused, with what it may name."""
+    if not subject_is_known(event.kind, event.subject):
+        raise InvalidInput(
+            fields={
+                "subject": _("There is nothing called %(subject)s that this metric is measured on.")
+                % {"subject": event.subject}
+            },
+            cure=_("Choose one of the list, or leave it empty to watch them all."),
+        )

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.console.alarms.steps import alarm_link, alarm_steps, alarm_subject
+from apps.console.alarms.subjects import subjects_offered
 from apps.console.operations import capacity as planning
 from apps.console.operations import charts
 from apps.console.operations.watching_forms import (
@@ -33,8 +34,8 @@ from apps.telemetry import selectors as read
 from apps.telemetry.exports import exported
 from apps.telemetry.metrics import METRICS
 from apps.telemetry.services.routes import route_edit, route_make, route_remove
-from apps.telemetry.services.rules import rule_edit, rule_make
-from apps.telemetry.states import AlarmLevel, Comparison, LogLevel
+from apps.telemetry.services.rules import rule_delete, rule_edit, rule_make
+from apps.telemetry.states import AlarmLevel, AlarmState, Comparison, LogLevel
 
 LOGS_PER_PAGE = 50
 
@@ -114,7 +115,7 @@ def rule_new(request: PortalRequest) -> HttpResponse:
         messages.success(request, _("Rule %(code)s holds from now on.") % {"code": row.code})
         return go(request, "operator:rules")
     metrics = [metric for metric in METRICS.values() if not metric.is_event]
-    context = {"metrics": metrics, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
+    context = {"metrics": metrics, **_choices()}
     return show(request, "telemetry/rule", context)
 
 
@@ -128,8 +129,26 @@ def rule(request: PortalRequest, code: str) -> HttpResponse:
         rule_edit(actor=request.actor, code=code, changes=changes)
         messages.success(request, _("Rule %(code)s is changed.") % {"code": code})
         return go(request, "operator:rules")
-    context = {"row": row, "comparisons": Comparison.choices, "severities": AlarmLevel.choices}
+    context = {"row": row, "open_count": row.alarms.exclude(state=AlarmState.RESOLVED).count(), **_choices()}
     return show(request, "telemetry/rule", context)
+
+
+def _choices() -> dict[str, Any]:
+    """What the form of a rule is chosen from."""
+    return {
+        "comparisons": Comparison.choices,
+        "severities": AlarmLevel.choices,
+        "subjects": subjects_offered(),
+    }
+
+
+@require_POST
+@operator_page("alarms.manage")
+def rule_remove(request: PortalRequest, code: str) -> HttpResponse:
+    """Take a rule away; its open alarms end."""
+    rule_delete(actor=request.actor, code=code)
+    messages.success(request, _("Rule %(code)s is deleted.") % {"code": code})
+    return go(request, "operator:rules")
 
 
 @require_POST

@@ -14,7 +14,7 @@ from apps.telemetry.api import serializers as s
 from apps.telemetry.permissions import AlarmPermission as P
 from apps.telemetry.services.alarms import alarm_acknowledge
 from apps.telemetry.services.routes import route_edit, route_make, route_remove
-from apps.telemetry.services.rules import rule_edit, rule_make
+from apps.telemetry.services.rules import rule_delete, rule_edit, rule_make
 
 
 def _given(kind: type[Serializer], data: Any) -> dict[str, Any]:
@@ -80,6 +80,12 @@ class RuleView(_AlarmsView):
         """Change what is named; it holds at once. A disabled rule is silent and its open alarms end."""
         row = rule_edit(actor=self.actor, code=code, changes=_given(s.RuleEditIn, request.data))
         return Response(s.RuleOut(row).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, code: str) -> Response:
+        """Take a rule away; its open alarms end. One that grades what happens is disabled instead."""
+        rule_delete(actor=self.actor, code=code)
+        return Response(status=204)
 
 
 class RoutesView(_AlarmsView):

@@ -12,7 +12,7 @@ from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
-from apps.telemetry.events import RulesChanged
+from apps.telemetry.events import RuleNarrowed, RulesChanged
 from apps.telemetry.metrics import METRICS
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
 from apps.telemetry.permissions import AlarmPermission as P
@@ -54,6 +54,7 @@ def rule_make(
         is_enabled=is_enabled,
     )
     _check(row)
+    _subject_check(row, actor)
     try:
         with transaction.atomic():
             row.save()
@@ -75,9 +76,12 @@ def rule_edit(*, actor: Actor, code: str, changes: Mapping[str, Any]) -> AlarmRu
     unknown = set(changes) - set(EDITABLE)
     if unknown:
         raise InvalidInput(fields=dict.fromkeys(sorted(unknown), _("This cannot be changed.")))
+    is_narrowed = changes.get("subject", row.subject) != row.subject
     for name, value in changes.items():
         setattr(row, name, value)
     _check(row)
+    if is_narrowed:
+        _subject_check(row, actor)
     row.save()
     AlarmBreach.objects.filter(rule=row).delete()
     if not row.is_enabled:
@@ -86,6 +90,33 @@ def rule_edit(*, actor: Actor, code: str, changes: Mapping[str, Any]) -> AlarmRu
         Alarm.objects.filter(rule=row).exclude(state=AlarmState.RESOLVED).update(level=row.severity)
     _changed(row, actor, **changes)
     return row
+
+
+@service(P.MANAGE)
+def rule_delete(*, actor: Actor, code: str) -> None:
+    """Take a rule away: its open alarms end, those that were stay without it.
+
+    Raises:
+        NotFound: there is no such rule.
+        Conflict: it grades what happens, which is part of the product: disable it.
+    """
+    row = AlarmRule.objects.select_for_update().filter(code=code).first()
+    if row is None:
+        raise NotFound(_("There is no such alarm rule."))
+    if row.is_event:
+        raise Conflict(
+            _("The rule %(code)s grades what happens and stays.") % {"code": code},
+            cure=_("Disable it: it is silent then."),
+        )
+    alarms_end(Alarm.objects.filter(rule=row), actor=actor)
+    Alarm.objects.filter(rule=row).update(rule=None)
+    _changed(row, actor, metric=row.metric, threshold=row.threshold, subject=row.subject)
+    row.delete()
+
+
+def _subject_check(row: AlarmRule, actor: Actor) -> None:
+    if row.subject:
+        emit(RuleNarrowed(METRICS[row.metric].subject_kind, row.subject), actor=actor)
 
 
 def _changed(row: AlarmRule, actor: Actor, **detail: object) -> None:

@@ -105,6 +105,16 @@ def test_rules_are_made_edited_and_switched_on_the_pages(admin, operator):
     reader = operator("executive").page()
     assert reader.post("/alarm-rules/warm/", {"severity": "minor", "threshold": "1"}).status_code == 403
     assert "rule-edit" not in reader.get("/alarm-rules/").content.decode()
+    assert reader.post("/alarm-rules/warm/delete/").status_code == 403
+    nobody = {**made, "code": "narrow", "severity": "minor", "subject": "nobody"}
+    refused = admin.post("/alarm-rules/new/", nobody, headers=HTMX)
+    assert refused.status_code == 400
+    assert "nobody" in refused.content.decode()
+    assert not AlarmRule.objects.filter(code="narrow").exists()
+    assert 'data-test="rule-delete"' in admin.get("/alarm-rules/warm/").content.decode()
+    assert 'data-test="rule-delete"' not in admin.get("/alarm-rules/usage-refused/").content.decode()
+    assert admin.post("/alarm-rules/warm/delete/").status_code == 302
+    assert not AlarmRule.objects.filter(code="warm").exists()
 
 
 @pytest.mark.req("POOL-12.19")

@@ -8,14 +8,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from apps.console.reports.base import device_label
+from apps.fleet.models import Device
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
 from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise
 from apps.telemetry.services.rule_evaluation import rules_check
-from apps.telemetry.services.rules import rule_edit, rule_make
+from apps.telemetry.services.rules import rule_delete, rule_edit, rule_make
 from apps.telemetry.types import Checked, Reading
+from tests.apps.fleet.agent import Agent
 
 pytestmark = pytest.mark.req("POOL-12.19")
 # Later than all that happens in a test: its looks find everything settled.
@@ -114,7 +118,8 @@ def test_a_new_severity_grades_what_is_open(hot):
 
 
 def test_a_rule_about_one_subject_leaves_the_others_alone(hot):
-    edit("device-hot", for_s=0, subject="d2")
+    edit("device-hot", for_s=0)
+    AlarmRule.objects.filter(code="device-hot").update(subject="d2")
     assert look(0, d1=90.0, d2=90.0) == Checked(fired=1)
     assert Alarm.objects.get().subject_id == "d2"
 
@@ -226,3 +231,45 @@ def test_alarms_are_found_by_every_condition_and_shown_one_by_one(hot, operator)
     answer = admin.get(f"/api/v1/alarms/{alarm.uid}").json()
     assert (answer["rule"], answer["deliveries"], answer["params"]["value"]) == ("device-hot", [], "90")
     assert admin.get("/api/v1/alarms/00000000-0000-0000-0000-000000000000").status_code == 404
+
+
+@pytest.mark.req("POOL-12.19")
+def test_a_rule_is_narrowed_only_to_what_there_is(db):
+    Agent("n1")
+    device = Device.objects.get(node__name="n1", index=0)
+    known = {
+        "device-hot": (device.uid, device_label(device)),
+        "node-silent": (device.node.uid, "n1"),
+        "queue-wait": ("default",),
+        "disk-used": ("portal",),
+    }
+    queue_ensure(actor=SYSTEM)
+    rules = {row.metric: row.code for row in AlarmRule.objects.all()}
+    for metric, subjects in (
+        ("device_temperature", known["device-hot"]),
+        ("node_silent", known["node-silent"]),
+        ("queue_wait", known["queue-wait"]),
+        ("disk_used", known["disk-used"]),
+    ):
+        for subject in subjects:
+            assert edit(rules[metric], subject=subject).subject == subject
+        with pytest.raises(InvalidInput) as refused:
+            edit(rules[metric], subject="nobody")
+        assert set(refused.value.fields) == {"subject"}
+        assert AlarmRule.objects.get(code=rules[metric]).subject == subjects[-1]
+    with pytest.raises(InvalidInput):
+        rule_make(actor=SYSTEM, code="new", metric="node_power", threshold=9, subject="nobody")
+
+
+@pytest.mark.req("POOL-12.19")
+def test_a_rule_is_deleted_with_its_open_alarms_ended_and_its_past_ones_kept(hot):
+    edit("device-hot", for_s=0)
+    look(0, d1=90.0)
+    rule_delete(actor=SYSTEM, code="device-hot")
+    assert titles() == []
+    alarm = Alarm.objects.get()
+    assert (alarm.rule, alarm.state) == (None, "resolved")
+    with pytest.raises(NotFound):
+        rule_delete(actor=SYSTEM, code="device-hot")
+    with pytest.raises(Conflict):
+        rule_delete(actor=SYSTEM, code="usage-refused")
