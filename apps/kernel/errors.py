@@ -16,6 +16,8 @@ class WeirError(Exception):
         message: the cause in one sentence, with the figures that matter.
         cure: what to do about it; empty when nothing can be done.
         fields: messages by form field, for input that can be corrected field by field.
+        inputs: by a key of `fields` the name of the input that it is about, where that is another: a page's forms call
+            their fields what people read.
     """
 
     code = "refused"
@@ -24,12 +26,23 @@ class WeirError(Exception):
     default_cure: object = ""
 
     def __init__(
-        self, message: object = "", *, cure: object = "", fields: Mapping[str, object] | None = None
+        self,
+        message: object = "",
+        *,
+        cure: object = "",
+        fields: Mapping[str, object] | None = None,
+        inputs: Mapping[str, str] | None = None,
     ) -> None:
         self.message = message or self.default_message
         self.cure = cure or self.default_cure
         self.fields = dict(fields or {})
+        self.inputs = dict(inputs or {})
         super().__init__(str(self.message))
+
+    @property
+    def rows(self) -> list[tuple[str, object, str]]:
+        """What is wrong with which field: what it is called, why, and the name of its input."""
+        return [(name, text, self.inputs.get(name, name)) for name, text in self.fields.items()]
 
     def as_json(self) -> dict[str, object]:
         """The body every API error has: `{"error": {"code", "message", "cure", "fields"}}`."""

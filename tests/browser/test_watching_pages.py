@@ -12,7 +12,6 @@ from tests.browser.visitor import Visitor, sees
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 NODE = "node-2"
-# A code of its own: rules are switched off and never taken away.
 CODE = f"browser-{uuid4().hex[:6]}"
 # From a rule's change to the alarm on the open page, and to the message: 30 s by the product's word, here with room
 # for a slow machine.
@@ -32,7 +31,16 @@ def test_a_rule_rings_tells_and_falls_silent(visit: Callable[[str], Visitor]) ->
     admin.fill("rule-code", CODE)
     admin.at("rule-metric").select_option("node_silent")
     admin.fill("rule-threshold", "0")
-    admin.page.locator("#rule-subject").fill(NODE)
+    admin.fill("rule-subject", "nobody")
+    admin.press("rule-save")
+    refused = admin.at("rule-subject")
+    expect(refused).to_have_attribute("aria-invalid", "true")
+    expect(refused).to_be_focused()
+    expect(refused).to_have_accessible_description(re.compile("nothing called nobody"))
+    expect(admin.at("problems")).to_contain_text("Only this subject")
+    admin.shoot("19-alarm-rule-refused")
+    admin.fill("rule-subject", NODE)
+    expect(refused).not_to_have_attribute("aria-invalid", "true")
     admin.press("rule-save")
     row = admin.page.locator(f'[data-test="rule-row"][data-code="{CODE}"]')
     expect(row).to_be_visible()
@@ -60,6 +68,12 @@ def test_a_rule_rings_tells_and_falls_silent(visit: Callable[[str], Visitor]) ->
     admin.at("route-remove").last.click()
     admin.confirm()
     expect(admin.at("route-row")).to_have_count(routes - 1)
+    admin.press("tab-rules")
+    row.locator('[data-test="rule-edit"]').click()
+    admin.press("rule-delete")
+    admin.confirm()
+    expect(admin.at("rule-row").first).to_be_visible()
+    expect(row).to_have_count(0)
 
 
 @pytest.mark.req("POOL-12.18")

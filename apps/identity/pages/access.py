@@ -120,6 +120,7 @@ def cleaned(form: Any) -> dict[str, Any]:
     """The cleaned values of a form; InvalidInput naming each field otherwise."""
     if form.is_valid():
         return form.cleaned_data
-    names = {name: field.label or name for name, field in form.fields.items()}
-    fields = {str(names.get(name, name)): " ".join(texts) for name, texts in form.errors.items()}
-    raise InvalidInput(_("The input is not valid."), fields=fields)
+    names = {name: str(field.label or name) for name, field in form.fields.items()}
+    fields = {names.get(name, name): " ".join(texts) for name, texts in form.errors.items()}
+    inputs = {names[name]: form.add_prefix(name) for name in form.errors if name in names}
+    raise InvalidInput(_("The input is not valid."), fields=fields, inputs=inputs)

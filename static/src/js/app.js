@@ -1,6 +1,7 @@
 // Starts what every page has.
 import { askFirst } from "./confirm.js";
 import { protectRequests } from "./csrf.js";
+import { markRefusedFields } from "./field_errors.js";
 import { linkFields } from "./fields.js";
 import { followLogs } from "./follow.js";
 import { followTopics } from "./live.js";
@@ -18,6 +19,7 @@ askFirst();
 foldMenu();
 openPalette();
 showProblems();
+markRefusedFields();
 linkFields();
 followLogs();
 showLogs();
