@@ -1,6 +1,8 @@
 """What every page stands on: who may open it, whole or in part, and where it goes on to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
@@ -13,7 +15,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext as _
 
 from apps.identity.pages.requests import PortalRequest
-from apps.kernel.errors import Forbidden, InvalidInput, NotFound
+from apps.kernel.errors import Forbidden, InvalidInput, NotFound, WeirError
 
 View = Callable[..., HttpResponseBase]
 LOGIN = "/login/"
@@ -39,14 +41,44 @@ def page(permission: str = "", *, changes: str = "", plane: str = "tenant") -> C
                 raise NotFound()
             for needed in _needed(request, permission, changes):
                 request.actor.require(needed)
-            if request.entered_tenant is None:
-                return view(request, *args, **kwargs)
-            with timezone.override(request.entered_tenant.timezone):
-                return view(request, *args, **kwargs)
+            with _refused_as_labelled():
+                if request.entered_tenant is None:
+                    return view(request, *args, **kwargs)
+                with timezone.override(request.entered_tenant.timezone):
+                    return view(request, *args, **kwargs)
 
         return run
 
     return decorate
+
+
+# The forms that the present page has read.
+_forms: ContextVar[list[Any]] = ContextVar("forms")
+
+
+@contextmanager
+def _refused_as_labelled() -> Iterator[None]:
+    """What a service refuses is called as the form calls it that the page has read, not as the API does."""
+    forms: list[Any] = []
+    token = _forms.set(forms)
+    try:
+        yield
+    except WeirError as error:
+        for form in forms:
+            _relabel(error, form)
+        raise
+    finally:
+        _forms.reset(token)
+
+
+def _relabel(error: WeirError, form: Any) -> None:
+    found = [(_label(form, input_) or name, text, input_) for name, text, input_ in error.rows]
+    error.fields = {name: text for name, text, _input in found}
+    error.inputs = {name: input_ for name, _text, input_ in found}
+
+
+def _label(form: Any, name: str) -> str:
+    return str(form.fields[name].label or "") if name in form.fields else ""
 
 
 def _needed(request: PortalRequest, permission: str, changes: str) -> list[str]:
@@ -118,6 +150,8 @@ def filter_query(chosen: dict[str, Any]) -> str:
 
 def cleaned(form: Any) -> dict[str, Any]:
     """The cleaned values of a form; InvalidInput naming each field otherwise."""
+    if (forms := _forms.get(None)) is not None:
+        forms.append(form)
     if form.is_valid():
         return form.cleaned_data
     names = {name: str(field.label or name) for name, field in form.fields.items()}

@@ -132,6 +132,22 @@ def test_unsound_changes_change_nothing(changes: dict) -> None:
     assert Commodity.objects.get(pk=commodity.pk).version == commodity.version
 
 
+@pytest.mark.req("PLAT-CFG-22")
+def test_the_process_of_terminations_is_not_taken_for_new_orders() -> None:
+    commodity = commodity_make()
+    for name, other in (("process_app", "termination_app"), ("termination_app", "process_app")):
+        with pytest.raises(InvalidInput) as refused:
+            commodity_change(
+                actor=SYSTEM,
+                commodity_uid=commodity.uid,
+                version=commodity.version,
+                changes={name: getattr(commodity, other)},
+            )
+        assert "another kind" in str(refused.value.fields[name])
+    commodity.refresh_from_db()
+    assert commodity.process_app != commodity.termination_app
+
+
 @pytest.mark.req("PLAT-SVC-3")
 def test_categories_have_two_levels() -> None:
     commodity = commodity_make()

@@ -205,6 +205,8 @@ def test_the_default_row_is_the_sum_of_the_groups_queues(alice, acme, operator):
         assert total[name] == sum(each[name] for each in rows), name
     shown = text(who.page().get("/scheduling/groups/"))
     assert shown.count('data-test="group-row"') == 3
+    # Its code is that of the queue of work without a group: what people read tells the two apart.
+    assert "All groups together" in shown
 
 
 @pytest.mark.req("PLAT-TEN-2")

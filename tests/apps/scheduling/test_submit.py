@@ -9,6 +9,7 @@ from apps.audit.models import Record
 from apps.billing.models import Charge
 from apps.fleet.models import Device, Slice
 from apps.fleet.services import groups, specs
+from apps.identity.models import User
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, QuotaExceeded
 from apps.kernel.planes import in_tenant
@@ -576,3 +577,29 @@ def test_work_is_for_the_business_system_it_names_else_for_the_default_and_costs
     assert row_of(submit(api, business_system="N-2")).business_system_uid == made[1].uid
     with in_tenant("acme"), pytest.raises(Conflict, match="Vision"):  # what it cost stays told under it
         business_systems_delete(actor=SYSTEM, business_systems=[made[1]])
+
+
+@pytest.mark.req("PLAT-APPLY-20")
+def test_work_names_its_applicant_as_orders_do(api, alice):
+    User.objects.filter(pk=alice.user.pk).update(display_name="Alice Wang")
+    found = submit(api, PROGRAM)
+    assert Workload.objects.across().get(uid=found["uid"]).labels["person"] == "Alice Wang"
+
+
+def test_an_empty_command_is_said_in_words_of_the_form(alice):
+    page = alice.page()
+    body = {
+        "name": "x",
+        "kind": "program",
+        "command": "",
+        "shares": "1",
+        "compute_percent": "10",
+        "memory_mib": "64",
+        "queue": "default",
+    }
+    answer = page.post("/resources/submit/", body, headers={"hx-request": "true"})
+    assert answer.status_code == 400
+    text = answer.content.decode()
+    assert 'data-input="command"' in text
+    assert "argv" not in text
+    assert "Value error" not in text

@@ -98,7 +98,8 @@ def work_check(work: dict[str, Any], run_timeout_s: int | None) -> WorkSpec:
     except (ValidationError, TypeError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
         place = ".".join(str(part) for part in first["loc"]) or "work"
-        raise InvalidInput(_("No node could run this work."), fields={place: first["msg"]}) from error
+        text = str(first["msg"]).removeprefix("Value error, ")
+        raise InvalidInput(_("No node could run this work."), fields={place: text}) from error
 
 
 @service(recorded=False)

@@ -100,8 +100,9 @@ def submit(request: TenantRequest) -> HttpResponse:
     tenant = request.entered_tenant
     if request.method == "POST":
         form = _form(request, request.POST)
-        row = work_submit(actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form)))
-        messages.success(request, _("%(no)s waits for its turn.") % {"no": row.no})
+        asked = form.asked(cleaned(form))
+        row = work_submit(actor=request.actor, tenant=tenant, asked=asked)
+        messages.success(request, _("%(no)s is submitted.") % {"no": row.no})
         return go(request, "workloads:workload", row.uid)
     again = _again(request)
     form = _form(request, initial=asked_again(again) if again else None)
@@ -125,9 +126,8 @@ def dry_run(request: TenantRequest) -> HttpResponse:
         # Whatever it is called and runs: a form that is begun tells already when.
         given = {name: value for name, value in request.POST.items() if value}
         form = _form(request, {"name": "…", "command": "true", **given})
-        row, found, now = workload_dry_run(
-            actor=request.actor, tenant=tenant, asked=form.asked(cleaned(form))
-        )
+        asked = form.asked(cleaned(form))
+        row, found, now = workload_dry_run(actor=request.actor, tenant=tenant, asked=asked)
         hourly = hourly_price(row)
         most = hourly * row.run_timeout_s / 3600 if hourly is not None and row.run_timeout_s else None
         context = {"row": row, "found": found, "now": now, "hourly": hourly, "most": most}

@@ -18,6 +18,7 @@ from apps.fleet.selectors import device_memory_most, spec_get
 from apps.fleet.services.folder_uploads import upload_use
 from apps.fleet.services.secrets import secrets_find
 from apps.fleet.services.slices.slice_lifecycle import work_check
+from apps.identity.selectors import user_names
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.bulk import insert_many
 from apps.kernel.errors import Conflict, InvalidInput
@@ -243,6 +244,9 @@ def _row(
     image: WorkImage | None = import_string(settings.WEIR_WORK_IMAGE)(actor=actor, asked=asked.image)
     if image is not None and not asked.argv:
         asked = replace(asked, argv=image.entry_point)
+    if asked.kind == "program" and not (asked.argv and asked.argv[0]):
+        reason = _("Say what is to run: a command, or an image that has one.")
+        raise InvalidInput(reason, fields={"argv": reason}, inputs={"argv": "command"})
     work = asked.work | ({"volumes": mounts} if mounts else {})
     if image is not None:
         # Files that travelled lie in the work's own folder.
@@ -281,10 +285,15 @@ def _row(
         outputs=import_string(settings.WEIR_OUTPUT_VOLUME)(actor=actor, name=asked.outputs),
         secrets=secrets_find(tenant, actor, asked.secrets) if asked.secrets else {},
         run_timeout_s=run_timeout_s,
-        labels={"person": actor.name} | ({"business_system": system[1]} if system else {}),
+        labels={"person": _person(actor)} | ({"business_system": system[1]} if system else {}),
     )
     row.no = f"W-{row.uid.hex[:10].upper()}"
     return row
+
+
+def _person(actor: Actor) -> str:
+    """Who asked, as orders name their applicants too: by name, not by account."""
+    return (user_names({actor.user_id}).get(actor.user_id) if actor.user_id else None) or actor.name
 
 
 # --- what it costs -----------------------------------------------------------------------------------------------
