@@ -27,7 +27,7 @@ from apps.billing.selectors.bills import (
 from apps.billing.selectors.costs import cost_by, cost_by_day, cost_total
 from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.states import BillState
-from apps.catalog.selectors.coupons import coupon_list, coupon_usable_list
+from apps.catalog.selectors.coupons import coupon_list, coupons_for
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.reach import Records
@@ -126,7 +126,9 @@ def bill(request: TenantRequest, uid: UUID) -> HttpResponse:
         "payment": getattr(row, "payment", None) if row.is_whole else None,
         "corrected": bill_corrected(row) if row.is_whole else None,
         "overview": account_overview(tenant=row.tenant) if row.is_whole else None,
-        "coupons": coupon_usable_list(tenant=row.tenant) if row.state == BillState.CONFIRMED else [],
+        "coupons": coupons_for(tenant=row.tenant, total=row.total)
+        if row.state == BillState.CONFIRMED
+        else [],
         "topic": _topic(row.tenant),
         "live": [_topic(row.tenant)],
     }

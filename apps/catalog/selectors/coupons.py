@@ -1,5 +1,7 @@
 """Reads: coupon activities and coupons."""
 
+from decimal import Decimal
+
 from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -10,6 +12,7 @@ from apps.catalog.models import (
     CouponActivity,
     CouponRedemption,
 )
+from apps.catalog.pricing.coupons import redeemable
 from apps.catalog.selectors.ids import Id, uid_of
 from apps.catalog.states import ActivityState, CouponState
 from apps.kernel.errors import NotFound
@@ -74,6 +77,22 @@ def coupon_usable_list(*, tenant: Tenant) -> QuerySet[Coupon]:
     return coupon_list(tenant=tenant, state=CouponState.CLAIMED).filter(
         remaining__gt=0, activity__valid_from__lte=now, activity__valid_until__gt=now
     )
+
+
+def coupons_for(*, tenant: Tenant, total: Decimal) -> list[tuple[Coupon, Decimal]]:
+    """The coupons that would pay something of a bill of `total` CNY now, each with what it takes, the best first: what
+    takes most, of equal ones that which ends first, then that of which least is left over."""
+    found = []
+    for coupon in coupon_usable_list(tenant=tenant):
+        takes = redeemable(
+            total=total,
+            remaining=coupon.remaining,
+            minimum_spend=coupon.activity.minimum_spend,
+            ratio_percent=coupon.activity.ratio_percent,
+        )
+        if takes > 0:
+            found.append((coupon, takes))
+    return sorted(found, key=lambda one: (-one[1], one[0].activity.valid_until, one[0].remaining, one[0].pk))
 
 
 def coupon_get(*, tenant: Tenant, uid: Id) -> Coupon:

@@ -17,6 +17,7 @@ from apps.catalog.selectors.coupons import (
     coupon_get,
     coupon_list,
     coupon_usable_list,
+    coupons_for,
 )
 from apps.catalog.selectors.prices import quote_get
 from apps.catalog.services.coupons import (
@@ -229,6 +230,21 @@ class TestRedeem:
             coupon=coupon.uid,
         )
         assert (found.total, found.coupon.amount, found.payable) == (Decimal("71.60"), 50, Decimal("21.60"))
+
+    @pytest.mark.req("PLAT-OPS-32")
+    def test_what_pays_most_of_a_bill_is_proposed_first(self, acme: object, manager, coupon: Coupon) -> None:
+        soon = timezone.now() + timedelta(days=2)
+
+        def claim(**changes: object) -> Coupon:
+            return coupon_claim(actor=manager.actor, activity_uid=activity_make(**changes).uid)
+
+        half, ends, dear = claim(ratio_percent=50), claim(valid_until=soon), claim(minimum_spend=Decimal(60))
+        found = coupons_for(tenant=acme, total=Decimal(40))
+        assert [(row.pk, takes) for row, takes in found] == [(ends.pk, 40), (coupon.pk, 40), (half.pk, 20)]
+        assert dear.pk not in {row.pk for row, _takes in found}
+        assert redeem(acme, found[0][0], "40") == 40
+        assert coupons_for(tenant=acme, total=Decimal(40))[0][0].pk == coupon.pk
+        assert coupons_for(tenant=acme, total=Decimal(0)) == []
 
     def test_redemptions_are_never_rewritten(self, acme: object, coupon: Coupon) -> None:
         redeem(acme, coupon, "5")
