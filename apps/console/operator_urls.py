@@ -48,6 +48,7 @@ urlpatterns = [
     path("checklist/", views.checklist, name="checklist"),
     path("revenue/", views.revenue, name="revenue"),
     path("inbox/", views.inbox, name="inbox"),
+    path("inbox/decide/", views.inbox_decide, name="inbox_decide"),
     path("cases/", views.cases, name="cases"),
     path("cases/export/", views.export, name="export"),
     path("tickets/", views.tickets, name="tickets"),

@@ -102,6 +102,7 @@ ACTS = {
     "file_remove": gettext_noop("Removed a file"),
     "folder_make": gettext_noop("Made a folder"),
     "folder_remove_empty": gettext_noop("Removed an empty folder"),
+    "form_again": gettext_noop("Applied again with what an application had"),
     "form_approving": gettext_noop("Began the approval of an application"),
     "form_decided": gettext_noop("Noted the decision on an application"),
     "form_delete": gettext_noop("Deleted an application"),
