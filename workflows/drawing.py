@@ -41,7 +41,7 @@ def picture_of(definition: Definition, names: Mapping[str, str]) -> str | None:
         if (name := names.get(element.get("id", ""))) is not None:
             element.set("name", name)
     etree.cleanup_namespaces(root)
-    return etree.tostring(root, encoding="unicode")
+    return str(etree.tostring(root, encoding="unicode"))
 
 
 def _is_drawn(root: etree._Element) -> bool:

@@ -263,8 +263,10 @@ class Decided:
 def tasks_decide(
     *, actor: Actor, task_uids: Sequence[UUID], decision: str, comment: str = ""
 ) -> list[Decided]:
-    """The same decision on several tasks of the current tenant, each by itself: what cannot be decided keeps nothing
-    back. Raises InvalidInput for too many of them, and for a refusal without a reason; nothing is decided then."""
+    """Decide several tasks of the current tenant alike, each by itself: what cannot be decided keeps nothing back.
+
+    Raises InvalidInput for too many of them, and for a refusal without a reason; nothing is decided then.
+    """
     _together_check(task_uids, decision, comment)
     return [_decided(actor, uid, decision, comment) for uid in task_uids]
 
@@ -272,7 +274,11 @@ def tasks_decide(
 def tasks_decide_across(
     *, actor: Actor, task_uids: Sequence[UUID], decision: str, comment: str = ""
 ) -> list[Decided]:
-    """As `tasks_decide`, for an operator: each in its own tenant, whose name stands beside the number."""
+    """Decide several tasks of all tenants alike, as an operator: each in its own tenant, whose name stands beside the
+    number. What cannot be decided keeps nothing back.
+
+    Raises InvalidInput for too many of them, and for a refusal without a reason; nothing is decided then.
+    """
     _together_check(task_uids, decision, comment)
     return [_decided_there(actor, uid, decision, comment) for uid in task_uids]
 

@@ -70,7 +70,7 @@ def decide(request: TenantRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @page("approvals.decide")
 def decide_together(request: TenantRequest) -> HttpResponse:
-    """The same decision on all that was ticked, each by itself (PLAT-TODO-5)."""
+    """Decide all that was ticked alike, each by itself (PLAT-TODO-5)."""
     given = cleaned(TogetherForm(request.POST))
     decided = tasks_decide(
         actor=request.actor,

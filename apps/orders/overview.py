@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from apps.billing.permissions import BillingPermission
@@ -147,17 +148,15 @@ def _organization(tenant: Tenant, form: ApplicationForm) -> UUID | None:
 def _taken(form: ApplicationForm) -> Counter[str]:
     """What an approval adds to what is held, by item; below 0 it gives back."""
     taken: Counter[str] = Counter()
-    if form.kind == FormKind.TERMINATION:
-        _put(taken, form.target_order.quote, -1)
-        return taken
+    order = form.target_order
     for line in form.lines.all():
-        if line.quote and (line.hold_uid or form.target_order):
+        if line.quote and (line.hold_uid or order):
             _put(taken, line.quote, 1)
-    if form.target_order:
-        _put(taken, form.target_order.quote, -1)
+    if order:
+        _put(taken, order.quote, -1)
     return taken
 
 
-def _put(taken: Counter[str], quote: Mapping[str, object], sign: int) -> None:
+def _put(taken: Counter[str], quote: Mapping[str, Any], sign: int) -> None:
     for item, amount in quota_delivered(quote.get("amounts") or {}, quote.get("count") or 1).items():
         taken[item] += sign * amount

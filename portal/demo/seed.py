@@ -25,6 +25,7 @@ from apps.catalog.states import CommodityKind
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_is_set_up
+from apps.centre.services import centre_seller_set
 from apps.console.centre.services import centre_setup
 from apps.fleet.models import Spec
 from apps.fleet.services.specs import spec_make
@@ -116,6 +117,13 @@ def _centre(person: DemoPerson, password: str) -> None:
         language=defaults.language,
         timezone=defaults.timezone,
         roles=person.roles,
+    )
+    centre_seller_set(
+        actor=SYSTEM,
+        legal_name="堰示范算力中心有限公司 Weir Demo Computing Centre Ltd.",
+        address="上海市浦东新区堰路 1 号 (1 Weir Road, Pudong, Shanghai)",
+        tax_number="91310000DEMO000001",
+        bank="示范银行 Demo Bank, 6222 0000 0000 0001",
     )
 
 

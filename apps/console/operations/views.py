@@ -129,7 +129,7 @@ def _asked(request: PortalRequest, chosen: dict[str, str]) -> QuerySet[Case]:
 @require_POST
 @operator_page("approvals.decide")
 def inbox_decide(request: PortalRequest) -> HttpResponse:
-    """The same decision on all that was ticked, each in its tenant and by itself (PLAT-TODO-5)."""
+    """Decide all that was ticked alike, each in its tenant and by itself (PLAT-TODO-5)."""
     given = cleaned(TogetherForm(request.POST))
     decided = tasks_decide_across(
         actor=request.actor,

@@ -271,7 +271,7 @@ class FormOut(FormRowOut):
         return self.context["is_withdrawable"]
 
 
-class FormAgainOut(serializers.Serializer):
+class FormAgainOut(serializers.Serializer[Any]):
     """A draft made of a former form, and what of it is not as it was, in sentences."""
 
     form = FormOut()

@@ -130,7 +130,7 @@ def _line(commodity: Commodity, line: FormLine, changed: list[str]) -> LineInput
         changed.append(_("%(name)s: a part of it is not sold any more.") % {"name": commodity.name})
     count = min(line.count, commodity.max_count)
     if count != line.count:
-        words = {"name": commodity.name, "most": count}
+        words = {"name": commodity.name, "most": str(count)}
         changed.append(_("%(name)s: at most %(most)s shares are sold together now.") % words)
     program = line.program if commodity.is_own_program else {}
     return LineInput(commodity.uid, amounts, count, program)
