@@ -24,7 +24,7 @@ from apps.catalog.services import (
 from apps.catalog.states import CommodityKind
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.centre.models import Centre
-from apps.centre.selectors import centre_is_set_up
+from apps.centre.selectors import centre_is_set_up, centre_shown
 from apps.centre.services import centre_seller_set
 from apps.console.centre.services import centre_setup
 from apps.fleet.models import Spec
@@ -98,6 +98,7 @@ def seed_all(password: str) -> None:
     for schema in TENANTS:
         _map(schema)
         _money(schema)
+    _seller()
     catalogue_seed()
     ticket_categories_seed()
     _specs()
@@ -118,6 +119,12 @@ def _centre(person: DemoPerson, password: str) -> None:
         timezone=defaults.timezone,
         roles=person.roles,
     )
+
+
+def _seller() -> None:
+    """What bills of the demo say of who sells, until somebody says otherwise."""
+    if centre_shown().legal_name:
+        return
     centre_seller_set(
         actor=SYSTEM,
         legal_name="堰示范算力中心有限公司 Weir Demo Computing Centre Ltd.",
