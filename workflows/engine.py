@@ -43,7 +43,8 @@ from workflows.xml_reader import KEY_PATTERN, main_processes, model, source_read
 __all__ = [
     "Action", "BpmnRefused", "Candidate", "DataRefused", "Decision", "DecisionRefused", "Definition",
     "ExpressionRefused", "Node", "Outcome", "Problem", "Rule", "StateRef", "StateRefused", "Step", "Waiting",
-    "WorkflowError", "WorkflowStuck", "approval_path", "check", "complete", "load", "start", "state_ref", "tally",
+    "WorkflowError", "WorkflowStuck", "approval_path", "check", "complete", "load", "resumed", "start", "state_ref",
+    "tally",
 ]  # fmt: skip
 
 NO_HANDLERS: frozenset[str] = frozenset()
@@ -132,6 +133,15 @@ def complete(definition: Definition, state: str, task_id: str, outcome: Mapping[
     values = {**saved.values, **_outcome_values(node, outcome)}
     machine.decide(task, values)
     return _step(definition, machine, replace(saved, values=values))
+
+
+def resumed(definition: Definition, state: str) -> Step:
+    """Where a kept instance stands: the step that led to this state, without what it passed on the way there.
+
+    Raises StateRefused for a damaged state, and for one of another file.
+    """
+    saved = state_read(definition, state)
+    return _step(definition, Machine.restored(definition, saved.workflow, saved.values), saved)
 
 
 def approval_path(definition: Definition, step: Step) -> tuple[Waiting, ...]:

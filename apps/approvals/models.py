@@ -5,10 +5,12 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.approvals.states import DecisionKind, InstanceState, TaskState
+from apps.kernel.money import MoneyField
 from apps.kernel.planes import SharedForeignKey
 
 
@@ -18,7 +20,8 @@ def _chinese() -> bool:
 
 class ProcessInstance(models.Model):
     """One run of a process over a subject (a form). `state_json` is the engine's own word, tied to the template's
-    version: a new version of the process applies to new forms only (PLAT-CFG-22)."""
+    version: a new version of the process applies to new forms only (PLAT-CFG-22). `amount`: what the subject costs in
+    all, in CNY; None where nothing is priced."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     process_template = SharedForeignKey("catalog.ProcessTemplate")
@@ -38,6 +41,7 @@ class ProcessInstance(models.Model):
     )
     organization_name = models.CharField(_("organization"), max_length=120, blank=True)
     business_system_name = models.CharField(_("business system"), max_length=120, blank=True)
+    amount = MoneyField(_("amount"), null=True, blank=True)
     state = models.CharField(_("state"), max_length=16, choices=InstanceState, default=InstanceState.RUNNING)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
@@ -63,6 +67,11 @@ class ProcessInstance(models.Model):
     def title(self) -> str:
         """The title in the language of the reader."""
         return self.title_zh if _chinese() else self.title_en
+
+    @property
+    def colour(self) -> str:
+        """The state by whose colour it is shown: a form is blue while it is decided on, and so is its process."""
+        return "approving" if self.state == InstanceState.RUNNING else self.state
 
 
 class HumanTask(models.Model):
@@ -110,6 +119,11 @@ class HumanTask(models.Model):
     def name(self) -> str:
         """The step's name in the language of the reader."""
         return self.name_zh if _chinese() else self.name_en
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it still waits after it was due."""
+        return self.state == TaskState.WAITING and self.due_at is not None and self.due_at < timezone.now()
 
     @property
     def side(self) -> str:

@@ -23,13 +23,14 @@ TABS = ("todo", "done", "urged")
 
 
 @lru_cache(maxsize=64)
-def _definition(key: str, version: str) -> Definition:
+def definition_by(key: str, version: str) -> Definition:
+    """The loaded process of the template with this key and version."""
     return process_definition(ProcessTemplate.objects.get(key=key, version=version))
 
 
 def definition_of(template: ProcessTemplate) -> Definition:
     """The loaded process of a template; templates never change, so each is parsed once in a server process."""
-    return _definition(template.key, template.version)
+    return definition_by(template.key, template.version)
 
 
 def steps_undecidable_here(template: ProcessTemplate) -> list[Node]:
@@ -210,4 +211,5 @@ def case_of(task: HumanTask) -> CaseData:
         worked_by_ids=tuple(task.given.values_list("user_id", flat=True)),
         due_at=task.due_at,
         urged_at=task.urged_at,
+        amount=instance.amount,
     )

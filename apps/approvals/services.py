@@ -3,19 +3,21 @@
 Locks: an operation on a process takes the row of its instance first, so all of them on one process queue up.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
+from apps.approvals.overview import task_of
 from apps.approvals.permissions import ApprovalsPermission as P
 from apps.approvals.selectors import (
     candidate_ids,
@@ -27,26 +29,28 @@ from apps.approvals.selectors import (
     task_get,
 )
 from apps.approvals.states import INSTANCE, TASK, InstanceState, TaskState
+from apps.cases.selectors import case_get
 from apps.cases.services import case_put
+from apps.cases.types import CaseKind
 from apps.catalog.errors import Undecidable
 from apps.catalog.models import ProcessTemplate
 from apps.identity.models import User
 from apps.identity.selectors import operator_role_title
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, WeirError
 from apps.kernel.events import emit
-from apps.kernel.planes import current_schema, current_tenant
+from apps.kernel.planes import current_schema, current_tenant, in_tenant
 from apps.kernel.service import service
 from apps.notices.push import push
 from apps.notices.services import notice_send
-from apps.orgs.models import Member, Organization
-from apps.orgs.selectors.organizations import organization_of
-from apps.orgs.selectors.roles import role_title, users_with_role
+from apps.orgs.selectors.roles import role_title
 from workflows import engine
 
 T = TypeVar("T")
 URGE_PAUSE = timedelta(minutes=10)
 COMMENT_MAX = 1000
+# So many are decided with one press.
+TOGETHER_MOST = 100
 
 
 @service()
@@ -65,11 +69,13 @@ def process_start(
     organization_name: str = "",
     business_system_id: int | None = None,
     business_system_name: str = "",
+    amount: Decimal | None = None,
 ) -> ProcessInstance:
     """Start the approval of a subject; its first tasks are open when this returns (PLAT-APPLY-6).
 
-    `data` are the values that conditions of the process may read. Raises Conflict when a process of the subject is
-    running already, and Undecidable where a step that an approval of it passes has nobody who can decide.
+    `data` are the values that conditions of the process may read, `amount` what the subject costs in all, in CNY.
+    Raises Conflict when a process of the subject is running already, and Undecidable where a step that an approval of
+    it passes has nobody who can decide.
     """
     act_subject(subject_kind, subject_uid, no=subject_no, process=template.key)
     instance = ProcessInstance(
@@ -85,11 +91,12 @@ def process_start(
         organization_name=organization_name,
         business_system_id=business_system_id,
         business_system_name=business_system_name,
+        amount=amount,
     )
     definition = definition_of(template)
     step = _engine(lambda: engine.start(definition, data, seed=str(instance.uid)))
     for waiting in _engine(lambda: engine.approval_path(definition, step)):
-        _decidable_check(_task_of(instance, waiting))
+        _decidable_check(task_of(instance, waiting))
     instance.state_json = step.state
     try:
         with transaction.atomic():
@@ -143,27 +150,6 @@ def _finish(actor: Actor, instance: ProcessInstance, outcome: str) -> None:
 # --- tasks -----------------------------------------------------------------------------------------------------
 
 
-def _task_of(instance: ProcessInstance, waiting: engine.Waiting) -> HumanTask:
-    """The task that a step would be, not kept."""
-    limit = waiting.time_limit_s
-    return HumanTask(
-        instance=instance,
-        engine_task_id=waiting.task_id,
-        node_id=waiting.node_id,
-        name_zh=waiting.name_zh,
-        name_en=waiting.name,
-        roles=[one.value for one in waiting.candidates if (one.kind, one.side) == ("role", "tenant")],
-        operator_roles=[
-            one.value for one in waiting.candidates if (one.kind, one.side) == ("role", "operator")
-        ],
-        user_ids=sorted(_all_named(waiting, instance.applicant_id)),
-        rule=waiting.rule,
-        allow_refuse=waiting.allow_refuse,
-        allow_send_back=waiting.allow_send_back,
-        due_at=timezone.now() + timedelta(seconds=limit) if limit else None,
-    )
-
-
 def _decidable_check(task: HumanTask) -> None:
     """Undecidable for a step that would wait for ever."""
     if decider_ids(task):
@@ -180,45 +166,11 @@ def _decidable_check(task: HumanTask) -> None:
 
 
 def _task_open(actor: Actor, instance: ProcessInstance, waiting: engine.Waiting) -> None:
-    task = _task_of(instance, waiting)
+    task = task_of(instance, waiting)
     _decidable_check(task)
     task.save()
     case_put(actor=actor, data=case_of(task))
     _tell(actor, task, _ASKED)
-
-
-def _all_named(waiting: engine.Waiting, applicant_id: int) -> set[int]:
-    """Whom a step asks by name. The applicant decides nothing: alone he is nobody, and the step has no candidate."""
-    return {pk for one in waiting.candidates for pk in _named(one, applicant_id)} - {applicant_id}
-
-
-def _named(candidate: engine.Candidate, applicant_id: int) -> list[int]:
-    """The people a candidate other than a plain role stands for, now."""
-    value = candidate.value
-    if candidate.kind == "user":
-        return list(User.objects.filter(username__iexact=value, is_active=True).values_list("pk", flat=True))
-    if candidate.kind == "post":
-        return list(_members().filter(post__name=value).values_list("user_id", flat=True))
-    if candidate.kind == "organization":
-        return list(_members().filter(organization__name=value).values_list("user_id", flat=True))
-    if candidate.kind == "initiator_role":
-        return _role_above(value, organization_of(applicant_id), applicant_id)
-    return []
-
-
-def _members() -> QuerySet[Member]:
-    """Those who can sign in: one who cannot would keep a step of everybody waiting for ever."""
-    return Member.objects.filter(user__is_active=True)
-
-
-def _role_above(role_code: str, organization: Organization | None, applicant_id: int) -> list[int]:
-    """Holders of a role in the applicant's organization, else in the nearest one above that has any."""
-    while organization is not None:
-        found = [pk for pk in users_with_role(role_code, organization) if pk != applicant_id]
-        if found:
-            return found
-        organization = organization.parent
-    return [pk for pk in users_with_role(role_code) if pk != applicant_id]
 
 
 _ASKED = gettext_noop("%(applicant)s asks for your decision on %(no)s.")
@@ -273,9 +225,7 @@ def task_decide(*, actor: Actor, task_uid: UUID, decision: str, comment: str = "
         )
     if len(comment) > COMMENT_MAX:
         raise InvalidInput(fields={"comment": _("At most %(most)s characters.") % {"most": COMMENT_MAX}})
-    if decision == "refuse" and not comment.strip():
-        reason = _("Say why: the applicant reads it.")
-        raise InvalidInput(_("A refusal needs a reason."), fields={"comment": reason})
+    _reason_check(decision, comment)
     is_first = not Decision.objects.filter(task__instance=instance).exists()
     user = User.objects.get(pk=actor.user_id)
     Decision.objects.create(
@@ -294,6 +244,73 @@ def task_decide(*, actor: Actor, task_uid: UUID, decision: str, comment: str = "
     )
     _count(actor, task)
     return task
+
+
+def _reason_check(decision: str, comment: str) -> None:
+    if decision == "refuse" and not comment.strip():
+        reason = _("Say why: the applicant reads it.")
+        raise InvalidInput(_("A refusal needs a reason."), fields={"comment": reason})
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What came of one of several decisions: `problem` says why it was not taken."""
+
+    no: str
+    problem: WeirError | None = None
+
+
+def tasks_decide(
+    *, actor: Actor, task_uids: Sequence[UUID], decision: str, comment: str = ""
+) -> list[Decided]:
+    """Decide several tasks of the current tenant alike, each by itself: what cannot be decided keeps nothing back.
+
+    Raises InvalidInput for too many of them, and for a refusal without a reason; nothing is decided then.
+    """
+    _together_check(task_uids, decision, comment)
+    return [_decided(actor, uid, decision, comment) for uid in task_uids]
+
+
+def tasks_decide_across(
+    *, actor: Actor, task_uids: Sequence[UUID], decision: str, comment: str = ""
+) -> list[Decided]:
+    """Decide several tasks of all tenants alike, as an operator: each in its own tenant, whose name stands beside the
+    number. What cannot be decided keeps nothing back.
+
+    Raises InvalidInput for too many of them, and for a refusal without a reason; nothing is decided then.
+    """
+    _together_check(task_uids, decision, comment)
+    return [_decided_there(actor, uid, decision, comment) for uid in task_uids]
+
+
+def _decided_there(actor: Actor, uid: UUID, decision: str, comment: str) -> Decided:
+    try:
+        case = case_get(actor=actor, kind=CaseKind.TASK, uid=uid)
+    except NotFound as error:
+        return Decided("–", error)
+    tenant = case.tenant
+    with in_tenant(tenant.schema_name):
+        there = replace(actor, tenant=tenant.schema_name)
+        one = _decided(there, uid, decision, comment)
+    return replace(one, no=f"{case.no} ({tenant.name})")
+
+
+def _together_check(task_uids: Sequence[UUID], decision: str, comment: str) -> None:
+    _reason_check(decision, comment)
+    if not 1 <= len(task_uids) <= TOGETHER_MOST:
+        raise InvalidInput(
+            _("Choose 1 to %(most)s applications.") % {"most": TOGETHER_MOST},
+            cure=_("Tick those that are decided alike."),
+        )
+
+
+def _decided(actor: Actor, uid: UUID, decision: str, comment: str) -> Decided:
+    try:
+        row = task_decide(actor=actor, task_uid=uid, decision=decision, comment=comment)
+    except WeirError as error:
+        known = HumanTask.objects.filter(uid=uid).select_related("instance").first()
+        return Decided(known.instance.subject_no if known and not isinstance(error, NotFound) else "–", error)
+    return Decided(row.instance.subject_no)
 
 
 def _candidate_check(task: HumanTask, actor: Actor) -> str:

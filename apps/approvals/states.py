@@ -27,6 +27,17 @@ class DecisionKind(models.TextChoices):
     SEND_BACK = "send_back", _("Send back")
 
 
+class StepState(models.TextChoices):
+    """A step as people are shown it: what came of it, rather than that it is over."""
+
+    APPROVED = "approved", _("Approved")
+    REFUSED = "refused", _("Refused")
+    SENT_BACK = "sent_back", _("Sent back")
+    WAITING = "waiting", _("Waiting")
+    CANCELLED = "cancelled", _("Cancelled")
+    COMING = "coming", _("To come")
+
+
 INSTANCE = Flow(
     {(InstanceState.RUNNING, end): "" for end in InstanceState if end != InstanceState.RUNNING},
 )

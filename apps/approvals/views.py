@@ -1,21 +1,30 @@
 """Approvals: the inbox, one task with its decision, urging."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from apps.approvals.forms import DecisionForm, InboxForm
-from apps.approvals.selectors import may_decide, process_list, task_get, task_list
-from apps.approvals.services import task_decide, task_urge
+from apps.approvals.forms import DecisionForm, InboxForm, TogetherForm
+from apps.approvals.overview import runs_of
+from apps.approvals.selectors import may_decide, task_get, task_list
+from apps.approvals.services import Decided, task_decide, task_urge, tasks_decide
 from apps.approvals.states import DecisionKind, InstanceState, TaskState
 from apps.identity.pages.access import cleaned, go, page, paged, show
-from apps.identity.pages.requests import TenantRequest
+from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.orgs.selectors.business_systems import progress_get_across
 from apps.orgs.services.progress import KIND as PROGRESS
+
+_TOLD = {
+    DecisionKind.APPROVE: gettext_lazy("Approved: %(numbers)s"),
+    DecisionKind.REFUSE: gettext_lazy("Refused: %(numbers)s"),
+    DecisionKind.SEND_BACK: gettext_lazy("Sent back: %(numbers)s"),
+}
 
 
 @page()
@@ -25,6 +34,7 @@ def inbox(request: TenantRequest) -> HttpResponse:
     rows = paged(request, task_list(actor=request.actor, **chosen))
     waiting = task_list(actor=request.actor).count()
     context = {"rows": rows, "chosen": chosen, "waiting": waiting, "states": InstanceState.choices}
+    context["may_decide"] = request.actor.may("approvals.decide") and chosen["tab"] != "done"
     return show(request, "approvals/inbox", context)
 
 
@@ -37,7 +47,7 @@ def task(request: TenantRequest, uid: UUID) -> HttpResponse:
     subject = f"{row.instance.subject_kind}.{row.instance.subject_uid}"
     context = {
         "task": row,
-        "processes": process_list(row.instance.subject_uid),
+        "runs": runs_of(row.instance.subject_uid),
         "decisions": [(code, labels[code]) for code in row.decisions] if may_decide(row, actor) else [],
         "may_urge": row.state == TaskState.WAITING and actor.user_id == row.instance.applicant_id,
         "subject": subject,
@@ -53,8 +63,35 @@ def task(request: TenantRequest, uid: UUID) -> HttpResponse:
 def decide(request: TenantRequest, uid: UUID) -> HttpResponse:
     given = cleaned(DecisionForm(request.POST))
     row = task_decide(actor=request.actor, task_uid=uid, **given)
-    messages.success(request, _("Your decision on %(no)s is kept.") % {"no": row.instance.subject_no})
+    decided_tell(request, given["decision"], [Decided(row.instance.subject_no)])
     return go(request, _inbox_url())
+
+
+@require_POST
+@page("approvals.decide")
+def decide_together(request: TenantRequest) -> HttpResponse:
+    """Decide all that was ticked alike, each by itself (PLAT-TODO-5)."""
+    given = cleaned(TogetherForm(request.POST))
+    decided = tasks_decide(
+        actor=request.actor,
+        task_uids=given["task"],
+        decision=given["decision"],
+        comment=given["comment"],
+    )
+    decided_tell(request, given["decision"], decided)
+    return go(request, "approvals:inbox")
+
+
+def decided_tell(request: PortalRequest, decision: str, decided: Sequence[Decided]) -> None:
+    """Say what was decided, by its numbers, and of each that was not the reason."""
+    if done := ", ".join(one.no for one in decided if one.problem is None):
+        # What was refused is no success: green is for what goes on.
+        level = messages.SUCCESS if decision == DecisionKind.APPROVE else messages.INFO
+        messages.add_message(request, level, _TOLD[decision] % {"numbers": done})
+    for one in decided:
+        if one.problem is not None:
+            words = {"no": one.no, "reason": one.problem.message}
+            messages.warning(request, _("Not decided: %(no)s. %(reason)s") % words)
 
 
 def _inbox_url() -> str:

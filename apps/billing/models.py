@@ -127,8 +127,8 @@ class Charge(TenantOwned):
     """What a workload is charged by: the frozen quote of its order, or of its submission, and its cost labels. Of an
     ordered volume `workload_uid` is the volume's.
 
-    `amounts` are those it began with, `resizes` the later ones: use is rated by what its report says was held
-    (POOL-12.2).
+    `work_name` is what work without an order was called. `amounts` are those it began with, `resizes` the later ones:
+    use is rated by what its report says was held (POOL-12.2).
     """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -139,6 +139,7 @@ class Charge(TenantOwned):
     commodity_name_zh = models.CharField(_("commodity in Chinese"), max_length=120)
     commodity_name_en = models.CharField(_("commodity in English"), max_length=120)
     supplier = models.CharField(_("supplier"), max_length=120, blank=True)
+    work_name = models.CharField(_("work"), max_length=120, blank=True)
     price_version = models.ForeignKey("catalog.PriceVersion", on_delete=models.PROTECT, related_name="+")
     amounts = models.JSONField(_("amounts"))
     count = models.PositiveIntegerField(_("shares"))
@@ -301,7 +302,8 @@ class UsageRefusal(models.Model):
 
 
 class Bill(TenantOwned):
-    """What a tenant owes for a period: made, confirmed, paid or written off (PLAT-OPS-32). Its figures never change."""
+    """What a tenant owes for a period: made, confirmed, paid or written off (PLAT-OPS-32). Its figures never change,
+    nor does what it says of seller and buyer (`Party`): that is frozen when it is made."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     no = models.CharField(_("number"), max_length=64, unique=True)
@@ -309,6 +311,8 @@ class Bill(TenantOwned):
     period_from = models.DateTimeField(_("from"))
     period_until = models.DateTimeField(_("until"))
     total = MoneyField(_("total"))
+    seller = models.JSONField(_("seller"), default=dict)
+    buyer = models.JSONField(_("buyer"), default=dict)
     made_at = models.DateTimeField(_("made at"))
     confirmed_at = models.DateTimeField(_("confirmed at"), null=True, blank=True)
     paid_at = models.DateTimeField(_("paid at"), null=True, blank=True)

@@ -13,7 +13,7 @@ _LABEL_MAX = 120
 @dataclass(frozen=True, slots=True)
 class CostLabels:
     """By what the cost of a workload is told apart (PLAT-OPS-38): what it is called now, and the identifiers that costs
-    are grouped by, which outlive a new name."""
+    are grouped by, which outlive a new name. `work`: what work without an order is called."""
 
     business_system: str = ""
     organization: str = ""
@@ -21,6 +21,7 @@ class CostLabels:
     business_system_uid: UUID | None = None
     organization_uid: UUID | None = None
     user_id: int | None = None
+    work: str = ""
 
     def columns(self) -> dict[str, Any]:
         """As a charge keeps them."""
@@ -31,6 +32,7 @@ class CostLabels:
             "business_system_uid": self.business_system_uid,
             "organization_uid": self.organization_uid,
             "user_id": self.user_id,
+            "work_name": self.work[:_LABEL_MAX],
         }
 
 
@@ -168,3 +170,87 @@ def _instant(value: object) -> datetime:
     if instant.tzinfo is None:
         raise ValueError("an instant needs its zone")
     return instant
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Seller or buyer as a bill names it; empty lines are left out."""
+
+    name: str
+    address: str = ""
+    tax_number: str = ""
+    bank: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """As a bill keeps it."""
+        return {"name": self.name, "address": self.address, "tax_number": self.tax_number, "bank": self.bank}
+
+
+@dataclass(frozen=True, slots=True)
+class PartLine:
+    """One component of a part of a bill: `quantity` in its unit and `unit_amount` in CNY, per share and `price_unit`;
+    `exact` unrounded, `amount` as it is charged."""
+
+    uid: UUID
+    name: str
+    quantity: Decimal
+    unit: str
+    unit_amount: Decimal
+    price_unit: str
+    seconds: int
+    exact: Decimal
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class BillPart:
+    """What one order, or one piece of work without an order, put on a bill, with its lines by component."""
+
+    number: str
+    name: str
+    person: str
+    project: str
+    order_uid: UUID | None
+    workload_uid: UUID
+    lines: tuple[PartLine, ...]
+    subtotal: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class LaterBooking:
+    """What was booked about a bill after it was made: given back of it, or written off."""
+
+    at: datetime
+    kind: str
+    reference: str
+    reason: str
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class BillDocument:
+    """A bill as a document, without its parts. `rounding` is what rounding each line moved; `covered` and `paid` what
+    coupon and balance paid, None while it is not paid; amounts in `currency`."""
+
+    no: str
+    state: str
+    state_label: str
+    seller: Party
+    buyer: Party
+    made_at: datetime
+    period_from: datetime
+    period_until: datetime
+    currency: str
+    total: Decimal
+    rounding: Decimal
+    is_whole: bool
+    covered: Decimal | None = None
+    coupon_code: str = ""
+    paid: Decimal | None = None
+    paid_at: datetime | None = None
+    later: tuple[LaterBooking, ...] = ()
+
+    @property
+    def exact(self) -> Decimal:
+        """What its lines come to before each is rounded."""
+        return self.total - self.rounding

@@ -11,13 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from apps.billing import file_answers
 from apps.billing.charts import bars_option, trend_option
-from apps.billing.forms import BillsForm, CostForm, PayForm
+from apps.billing.forms import BillsForm, BuyerForm, CostForm, PayForm
 from apps.billing.models import Bill
+from apps.billing.overview import bill_document, parts_page
 from apps.billing.permissions import books_check
 from apps.billing.selectors.accounts import account_overview, transaction_list
 from apps.billing.selectors.bills import (
-    bill_corrected,
     bill_get,
     bill_line_get,
     bill_line_items,
@@ -29,9 +30,13 @@ from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.states import BillState
 from apps.catalog.selectors.coupons import coupon_list, coupons_for
 from apps.identity.pages.access import cleaned, go, page, paged, show
-from apps.identity.pages.requests import TenantRequest
+from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
+from apps.tenancy.services import BUYER_RIGHTS, tenant_buyer_set
+
+# So many lines of a bill stand on one page.
+_LINES = 200
 
 DIMENSIONS = {
     "commodity": gettext_lazy("Commodity"),
@@ -96,6 +101,7 @@ def bills(request: TenantRequest) -> HttpResponse:
         "chosen": chosen,
         "states": BillState.choices,
         "is_whole": is_whole,
+        "may_say_buyer": request.actor.may_any(*BUYER_RIGHTS),
         "overview": account_overview(tenant=request.entered_tenant) if is_whole else None,
         "topic": _topic(request.entered_tenant),
         "live": [_topic(request.entered_tenant)],
@@ -118,13 +124,9 @@ def make(request: TenantRequest) -> HttpResponse:
 
 @page("billing.view")
 def bill(request: TenantRequest, uid: UUID) -> HttpResponse:
-    """One bill: its lines, confirming it, paying it."""
+    """One bill: the document with its lines, confirming it, paying it."""
     row = bill_get(actor=request.actor, uid=uid)
-    context = {
-        "bill": row,
-        "lines": bill_lines(row, request.actor),
-        "payment": getattr(row, "payment", None) if row.is_whole else None,
-        "corrected": bill_corrected(row) if row.is_whole else None,
+    context = document_context(request, row) | {
         "overview": account_overview(tenant=row.tenant) if row.is_whole else None,
         "coupons": coupons_for(tenant=row.tenant, total=row.total)
         if row.state == BillState.CONFIRMED
@@ -133,6 +135,37 @@ def bill(request: TenantRequest, uid: UUID) -> HttpResponse:
         "live": [_topic(row.tenant)],
     }
     return show(request, "billing/bill", context)
+
+
+def document_context(request: PortalRequest, row: Bill) -> dict[str, object]:
+    """What the document of a bill shows: of a long one a page of its lines."""
+    rows = paged(request, bill_lines(row, request.actor).order_by("charge_id", "pk"), _LINES)
+    return {
+        "bill": row,
+        "document": bill_document(row, request.actor),
+        "rows": rows,
+        "parts": parts_page(row, request.actor, list(rows)),
+    }
+
+
+@page("billing.view")
+def bill_file(request: TenantRequest, uid: UUID, kind: str) -> HttpResponse:
+    """The bill as a PDF or a workbook: the part of it that its reader reaches."""
+    return file_answers.bill_file(request.actor, bill_get(actor=request.actor, uid=uid), kind)
+
+
+@page()
+def details(request: TenantRequest) -> HttpResponse:
+    """What bills say of the tenant as their buyer: its legal name, address and tax number."""
+    request.actor.require_any(*BUYER_RIGHTS)
+    tenant = request.entered_tenant
+    shown = {name: getattr(tenant, name) for name in ("legal_name", "address", "tax_number")}
+    form = BuyerForm(request.POST or None, initial=shown)
+    if request.method == "POST" and form.is_valid():
+        tenant_buyer_set(actor=request.actor, tenant=tenant, **form.cleaned_data)
+        messages.success(request, _("Saved: bills that are made from now on say so."))
+        return go(request, "billing:details")
+    return show(request, "billing/details", {"form": form}, status=400 if form.errors else 200)
 
 
 @require_POST

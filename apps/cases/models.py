@@ -8,6 +8,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from apps.cases.types import CaseKind
+from apps.kernel.money import MoneyField
 from apps.kernel.planes import TenantOwned
 
 
@@ -31,6 +32,7 @@ class Case(TenantOwned):
     candidate_ids = ArrayField(models.BigIntegerField(), default=list, verbose_name=_("candidates by name"))
     assignee_id = models.BigIntegerField(_("assignee"), null=True)
     worked_by_ids = ArrayField(models.BigIntegerField(), default=list, verbose_name=_("worked on by"))
+    amount = MoneyField(_("amount"), null=True)
     due_at = models.DateTimeField(_("due at"), null=True)
     urged_at = models.DateTimeField(_("urged at"), null=True)
     link = models.CharField(_("link"), max_length=200)

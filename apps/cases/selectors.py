@@ -90,11 +90,14 @@ def case_get(*, actor: Actor, kind: str, uid: UUID) -> Case:
     return row
 
 
-def case_inbox(*, actor: Actor, tab: str = "todo") -> QuerySet[Case]:
-    """An operator's approval tasks of all tenants: to do, done, urged (PLAT-TODO-1, PLAT-TODO-2)."""
+def case_inbox(
+    *, actor: Actor, tab: str = "todo", filters: Mapping[str, str] | None = None
+) -> QuerySet[Case]:
+    """An operator's approval tasks of all tenants: to do, done, urged (PLAT-TODO-1, PLAT-TODO-2); narrowed by any of
+    `FILTERS`."""
     if tab not in TABS:
         raise InvalidInput(fields={"tab": ", ".join(TABS)})
-    rows = _visible(actor, INBOX).filter(kind=CaseKind.TASK, side="operator")
+    rows = _narrowed(_visible(actor, INBOX), filters).filter(kind=CaseKind.TASK, side="operator")
     if tab == "done":
         rows = rows.filter(worked_by_ids__contains=[actor.user_id])
     else:

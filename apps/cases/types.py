@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from django.db import models
@@ -22,7 +23,7 @@ class CaseData:
     `roles` are the codes of the roles whose holders may act on it, `side` says whose roles they are,
     `candidate_ids` are users who may act by name;
     `category` is the path of a ticket's category; `worked_by_ids` are the users who decided or worked on it; `link` is
-    its page, relative to the tenant's portal.
+    its page, relative to the tenant's portal; `amount` is what it decides on, in CNY.
     """
 
     kind: str
@@ -46,3 +47,4 @@ class CaseData:
     worked_by_ids: tuple[int, ...] = ()
     due_at: datetime | None = None
     urged_at: datetime | None = None
+    amount: Decimal | None = None

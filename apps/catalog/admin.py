@@ -62,6 +62,7 @@ class FormTemplateAdmin(OperatorAdmin):
 @admin.register(ProcessTemplate)
 class ProcessTemplateAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("catalogue_admin:process_version", "uid")
     list_display = ["key", "short_version", "name_zh", "name_en", "created_at"]
     list_filter = ["key"]
     search_fields = ["key", "version", "name_zh", "name_en"]

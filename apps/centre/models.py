@@ -23,7 +23,8 @@ class Centre(models.Model):
 
     `language` is for whom no other is known to suit; `mail_password_sealed` is opened by the portal's key alone;
     without `sends_tickets` an approved order waits until an operator sends its ticket (PLAT-CFG-45);
-    without `keeps_quotas` what is over its quota is counted and not refused (PLAT-CFG-36).
+    without `keeps_quotas` what is over its quota is counted and not refused (PLAT-CFG-36);
+    `legal_name`, `address`, `tax_number` and `bank` are what bills say of their seller.
     """
 
     name = models.CharField(_("name"), max_length=80, blank=True)
@@ -43,6 +44,10 @@ class Centre(models.Model):
     mail_sender = models.EmailField(_("sender"), blank=True)
     sends_tickets = models.BooleanField(_("approved orders go out by themselves"), default=True)
     keeps_quotas = models.BooleanField(_("what is over its quota is refused"), default=True)
+    legal_name = models.CharField(_("legal name"), max_length=160, blank=True)
+    address = models.CharField(_("address"), max_length=300, blank=True)
+    tax_number = models.CharField(_("tax number"), max_length=40, blank=True)
+    bank = models.CharField(_("bank account"), max_length=300, blank=True)
     opened_at = models.DateTimeField(_("opened at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

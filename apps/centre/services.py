@@ -93,6 +93,20 @@ def centre_quotas_set(*, actor: Actor, keeps_quotas: bool) -> Centre:
 
 
 @service(P.MANAGE)
+def centre_seller_set(*, actor: Actor, legal_name: str, address: str, tax_number: str, bank: str) -> Centre:
+    """What bills that are made from now on say of their seller; what is empty is left out. Bills that are there stay
+    as they were made."""
+    row = _locked()
+    act_subject("centre", "1", legal_name=legal_name, tax_number=tax_number)
+    row.legal_name, row.address = " ".join(legal_name.split()), " ".join(address.split())
+    row.tax_number, row.bank = " ".join(tax_number.split()), " ".join(bank.split())
+    _check(row)
+    row.save(update_fields=["legal_name", "address", "tax_number", "bank", "updated_at"])
+    _tell()
+    return row
+
+
+@service(P.MANAGE)
 def centre_mail_set(*, actor: Actor, mail: MailGiven | None) -> Centre:
     """The server that mail is sent by from now on; None: mail is sent no more."""
     row = _locked()

@@ -1,4 +1,4 @@
-"""Tables as files that spreadsheets open: CSV and XLSX, written and read as text alone.
+"""Tables as files that spreadsheets open: CSV and XLSX, read as text alone, written as text and figures.
 
 Nothing is run on either side. What is written begins no formula; a formula that is read is refused by its row. What
 comes from outside is bounded before it is unpacked.
@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -36,6 +37,8 @@ _ELEMENTS_MAX = 200_000
 _PARTS_MAX = 200
 # What a spreadsheet would take for a formula and run.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Two places, and the others where there are any.
+_DECIMAL_FORMAT = "#,##0.00########"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ZIP = b"PK\x03\x04"
 
@@ -71,8 +74,9 @@ def _csv_cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def xlsx_file(sheets: Iterable[tuple[str, Iterable[Sequence[str]]]]) -> bytes:
-    """A workbook with these sheets, each by its title; every cell is text."""
+def xlsx_file(sheets: Iterable[tuple[str, Iterable[Sequence[object]]]]) -> bytes:
+    """A workbook with these sheets, each by its title. Whole numbers and decimals are figures that a spreadsheet
+    reckons with; whatever else stands there is text, never a formula."""
     # Takes a fifth of a second to load: only who writes or reads one waits for it.
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
@@ -84,11 +88,15 @@ def xlsx_file(sheets: Iterable[tuple[str, Iterable[Sequence[str]]]]) -> bytes:
         sheet = book.create_sheet(title)
         for number, row in enumerate(rows):
             cells = []
-            for text in row:
+            for value in row:
                 cell = WriteOnlyCell(sheet, value="")
-                # Set by hand: openpyxl takes a text that begins with "=" for a formula.
-                cell.value, cell.data_type = ILLEGAL_CHARACTERS_RE.sub("", text), "s"
-                cell.number_format = "@"
+                if isinstance(value, int | Decimal):
+                    cell.value = value
+                    cell.number_format = "0" if isinstance(value, int) else _DECIMAL_FORMAT
+                else:
+                    # Set by hand: openpyxl takes a text that begins with "=" for a formula.
+                    cell.value, cell.data_type = ILLEGAL_CHARACTERS_RE.sub("", str(value)), "s"
+                    cell.number_format = "@"
                 if number == 0:
                     cell.font = Font(bold=True)
                 cells.append(cell)

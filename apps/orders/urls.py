@@ -18,6 +18,7 @@ urlpatterns = [
     path("forms/<uuid:uid>/save/", applications.save, name="form_save"),
     path("forms/<uuid:uid>/submit/", applications.submit, name="form_submit"),
     path("forms/<uuid:uid>/withdraw/", applications.withdraw, name="form_withdraw"),
+    path("forms/<uuid:uid>/again/", applications.again, name="form_again"),
     path("forms/<uuid:uid>/attach/", applications.attach, name="attach"),
     path("attachments/<uuid:uid>/", applications.attachment, name="attachment"),
     path("attachments/<uuid:uid>/remove/", applications.detach, name="detach"),

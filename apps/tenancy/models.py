@@ -9,7 +9,10 @@ from apps.tenancy.states import TenantState
 
 
 class Tenant(TenantMixin):
-    """An enterprise or individual customer: the unit of isolation (PLAT-TEN-2). Its row stays: bills name it."""
+    """An enterprise or individual customer: the unit of isolation (PLAT-TEN-2). Its row stays: bills name it.
+
+    `legal_name`, `address` and `tax_number` are what bills say of their buyer.
+    """
 
     auto_create_schema = False
     auto_drop_schema = False
@@ -17,6 +20,9 @@ class Tenant(TenantMixin):
     name = models.CharField(_("name"), max_length=120, unique=True)
     state = models.CharField(_("state"), max_length=16, choices=TenantState, default=TenantState.ACTIVE)
     timezone = models.CharField(_("time zone"), max_length=64, validators=[timezone_check])
+    legal_name = models.CharField(_("legal name"), max_length=160, blank=True)
+    address = models.CharField(_("address"), max_length=300, blank=True)
+    tax_number = models.CharField(_("tax number"), max_length=40, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.centre.selectors import centre_shown
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import InvalidInput
+from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.planes import in_public
 from apps.kernel.service import service
@@ -19,6 +19,8 @@ from apps.tenancy.permissions import TenancyPermission as P
 from apps.tenancy.schema_template import schema_empty, schema_make
 from apps.tenancy.states import FLOW, TenantState
 
+# Who may say what bills call the tenant: who pays them and who runs its organizations, and operators who manage it.
+BUYER_RIGHTS = (P.MANAGE, "billing.pay", "orgs.manage")
 _SCHEMA = re.compile(r"[a-z][a-z0-9]{1,30}")
 _RESERVED = {"public", "www", "api", "admin", "static", "information", "env", "s3"}
 
@@ -87,6 +89,27 @@ def tenant_change(*, actor: Actor, tenant: Tenant, name: str, timezone: str) -> 
         # Somebody took the name between the look and the write.
         _fields_check(tenant)
         raise
+    return tenant
+
+
+@service()
+def tenant_buyer_set(
+    *, actor: Actor, tenant: Tenant, legal_name: str, address: str, tax_number: str
+) -> Tenant:
+    """What bills that are made from now on say of their buyer; what is empty is left out. Bills that are there stay as
+    they were made.
+
+    For operators who manage tenants, and for the tenant's own people who pay its bills or manage its organizations.
+    Raises NotFound for another tenant's people, Forbidden without such a right.
+    """
+    if actor.tenant and actor.tenant != tenant.schema_name:
+        raise NotFound()
+    actor.require_any(*BUYER_RIGHTS)
+    act_subject("tenant", tenant.schema_name, legal_name=legal_name, tax_number=tax_number)
+    tenant.legal_name, tenant.address = " ".join(legal_name.split()), " ".join(address.split())
+    tenant.tax_number = " ".join(tax_number.split())
+    _fields_check(tenant)
+    tenant.save(update_fields=["legal_name", "address", "tax_number", "updated_at"])
     return tenant
 
 

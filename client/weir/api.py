@@ -388,6 +388,10 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Asset
     def bill(self, uid: str) -> BillWholeOut:
         return self.get(f"bills/{uid}")
 
+    def bill_file(self, uid: str, kind: str = "pdf") -> bytes:
+        """The bill as a document to keep: `kind` is pdf or xlsx."""
+        return self.download(f"bills/{uid}/{kind}")
+
     def bill_line(self, bill: str, line: str) -> BillLineWholeOut:
         return self.get(f"bills/{bill}/lines/{line}")
 

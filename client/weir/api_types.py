@@ -208,6 +208,12 @@ class BusinessSystemsIn(TypedDict):
     business_systems: list[str]
 
 
+class BuyerOut(TypedDict):
+    legal_name: str
+    address: str
+    tax_number: str
+
+
 class CalibrationOut(TypedDict):
     """How the start estimates of the last days came true: 90 percent are to start inside their interval."""
 
@@ -630,6 +636,7 @@ class LackOut(TypedDict):
         "tenant",
         "account",
         "decider",
+        "seller",
     ]
     sentence: str
     link: str
@@ -959,6 +966,15 @@ class PaginatedOrganizationOutList(TypedDict):
     results: list[OrganizationOut]
 
 
+class PartyOut(TypedDict):
+    """Seller or buyer, as they were when the bill was made."""
+
+    name: str
+    address: str
+    tax_number: str
+    bank: str
+
+
 class PasswordForgottenIn(TypedDict):
     account: str
     tenant: NotRequired[str]
@@ -982,6 +998,14 @@ class PastDayOut(TypedDict):
     capacity: float | None
 
 
+class PatchedBuyerIn(TypedDict):
+    """What bills say of their buyer. What is not named stays as it is."""
+
+    legal_name: NotRequired[str]
+    address: NotRequired[str]
+    tax_number: NotRequired[str]
+
+
 class PatchedCentreIn(TypedDict):
     """What is not named stays as it is."""
 
@@ -990,6 +1014,10 @@ class PatchedCentreIn(TypedDict):
     timezone: NotRequired[str]
     sends_tickets: NotRequired[bool]
     keeps_quotas: NotRequired[bool]
+    legal_name: NotRequired[str]
+    address: NotRequired[str]
+    tax_number: NotRequired[str]
+    bank: NotRequired[str]
 
 
 class PatchedImageChangeIn(TypedDict):
@@ -1847,6 +1875,7 @@ class TaskRowOut(TypedDict):
     due_at: str | None
     urged_at: str | None
     created_at: str
+    amount: str | None
 
 
 class TenantIn(TypedDict):
@@ -2449,6 +2478,7 @@ class BillLineOut(TypedDict):
     business_system: str
     organization: str
     person: str
+    work_name: str
     component: str
     name_zh: str
     name_en: str
@@ -2500,6 +2530,8 @@ class BillWholeOut(TypedDict):
     written_off_at: str | None
     created_at: str
     is_whole: bool
+    seller: PartyOut
+    buyer: PartyOut
     lines: list[BillLineOut]
     payment: PaymentOut | None
 
@@ -4654,6 +4686,7 @@ class BillLineWholeOut(TypedDict):
     business_system: str
     organization: str
     person: str
+    work_name: str
     component: str
     name_zh: str
     name_en: str
@@ -4698,6 +4731,10 @@ class CentreOut(TypedDict):
     timezone: str
     sends_tickets: bool
     keeps_quotas: bool
+    legal_name: str
+    address: str
+    tax_number: str
+    bank: str
     currency: str
     mail: MailOut | None
     is_mail_fixed: bool
@@ -4981,3 +5018,10 @@ class PaginatedRolloutOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[RolloutOut]
+
+
+class FormAgainOut(TypedDict):
+    """A draft made of a former form, and what of it is not as it was, in sentences."""
+
+    form: FormOut
+    changed: list[str]

@@ -24,7 +24,8 @@ from apps.catalog.services import (
 from apps.catalog.states import CommodityKind
 from apps.catalog.types import ComponentRange, PriceInput
 from apps.centre.models import Centre
-from apps.centre.selectors import centre_is_set_up
+from apps.centre.selectors import centre_is_set_up, centre_shown
+from apps.centre.services import centre_seller_set
 from apps.console.centre.services import centre_setup
 from apps.fleet.models import Spec
 from apps.fleet.services.specs import spec_make
@@ -97,6 +98,7 @@ def seed_all(password: str) -> None:
     for schema in TENANTS:
         _map(schema)
         _money(schema)
+    _seller()
     catalogue_seed()
     ticket_categories_seed()
     _specs()
@@ -116,6 +118,19 @@ def _centre(person: DemoPerson, password: str) -> None:
         language=defaults.language,
         timezone=defaults.timezone,
         roles=person.roles,
+    )
+
+
+def _seller() -> None:
+    """What bills of the demo say of who sells, until somebody says otherwise."""
+    if centre_shown().legal_name:
+        return
+    centre_seller_set(
+        actor=SYSTEM,
+        legal_name="堰示范算力中心有限公司 Weir Demo Computing Centre Ltd.",
+        address="上海市浦东新区堰路 1 号 (1 Weir Road, Pudong, Shanghai)",
+        tax_number="91310000DEMO000001",
+        bank="示范银行 Demo Bank, 6222 0000 0000 0001",
     )
 
 

@@ -5,6 +5,7 @@ from rest_framework import serializers
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
 from apps.cases.models import Case
 from apps.identity.api.sound import SoundSerializer, TextField
+from apps.kernel.money import bill_round
 
 
 class DecideIn(SoundSerializer):
@@ -31,6 +32,9 @@ class TaskRowOut(serializers.Serializer):
     due_at = serializers.DateTimeField(allow_null=True)
     urged_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
+    amount = serializers.DecimalField(
+        max_digits=28, decimal_places=2, allow_null=True, help_text="What it costs in all, in CNY."
+    )
 
     def to_representation(self, row: HumanTask | Case) -> dict[str, Any]:
         common = {
@@ -40,6 +44,8 @@ class TaskRowOut(serializers.Serializer):
             "urged_at": row.urged_at,
             "created_at": row.created_at,
         }
+        amount = row.amount if isinstance(row, Case) else row.instance.amount
+        common["amount"] = None if amount is None else str(bill_round(amount))
         if isinstance(row, Case):
             step, _colon, title = row.title.partition(": ")
             mine = {"no": row.no, "tenant": row.tenant.schema_name, "applicant_name": row.applicant_name}

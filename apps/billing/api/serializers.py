@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.billing.models import Bill, BillLine, BillPayment, LedgerTransaction, RatedItem
+from apps.billing.overview import buyer_of, seller_of
 from apps.billing.selectors.bills import bill_lines
 from apps.billing.states import FundsLevel
 from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut
@@ -13,6 +14,7 @@ from apps.catalog.pricing.tiers import steps
 from apps.catalog.selectors.prices import pricing_line
 from apps.catalog.types import steps_json
 from apps.identity.api.sound import SoundSerializer
+from apps.tenancy.models import Tenant
 
 
 class PaymentOut(serializers.ModelSerializer):
@@ -63,6 +65,7 @@ class BillLineOut(serializers.ModelSerializer):
     person = serializers.CharField(source="charge.person")
     name_zh = serializers.CharField(source="price_line.component.name_zh")
     name_en = serializers.CharField(source="price_line.component.name_en")
+    work_name = serializers.CharField(source="charge.work_name")
     unit = serializers.CharField(source="price_line.component.unit")
     price_unit = serializers.CharField(source="price_line.unit")
     mode = serializers.CharField(source="price_line.mode")
@@ -87,6 +90,7 @@ class BillLineOut(serializers.ModelSerializer):
             "business_system",
             "organization",
             "person",
+            "work_name",
             "component",
             "name_zh",
             "name_en",
@@ -110,12 +114,47 @@ class BillLineOut(serializers.ModelSerializer):
         return steps_json(steps(priced.method, priced.tiers, line.quantity))
 
 
+class BuyerIn(SoundSerializer):
+    """What bills say of their buyer. What is not named stays as it is."""
+
+    legal_name = serializers.CharField(
+        max_length=160, required=False, allow_blank=True, help_text="Empty: what the tenant is called."
+    )
+    address = serializers.CharField(max_length=300, required=False, allow_blank=True)
+    tax_number = serializers.CharField(max_length=40, required=False, allow_blank=True)
+
+
+class BuyerOut(serializers.ModelSerializer[Tenant]):
+    class Meta:
+        model = Tenant
+        fields = ["legal_name", "address", "tax_number"]
+
+
+class PartyOut(serializers.Serializer[Any]):
+    """Seller or buyer, as they were when the bill was made."""
+
+    name = serializers.CharField()
+    address = serializers.CharField()
+    tax_number = serializers.CharField()
+    bank = serializers.CharField()
+
+
 class BillWholeOut(BillOut):
+    seller = serializers.SerializerMethodField()
+    buyer = serializers.SerializerMethodField()
     lines = serializers.SerializerMethodField()
     payment = serializers.SerializerMethodField()
 
     class Meta(BillOut.Meta):
-        fields = [*BillOut.Meta.fields, "lines", "payment"]
+        fields = [*BillOut.Meta.fields, "seller", "buyer", "lines", "payment"]
+
+    @extend_schema_field(PartyOut)
+    def get_seller(self, bill: Bill) -> dict[str, str]:
+        return seller_of(bill).as_json()
+
+    @extend_schema_field(PartyOut)
+    def get_buyer(self, bill: Bill) -> dict[str, str]:
+        return buyer_of(bill).as_json()
 
     @extend_schema_field(BillLineOut(many=True))
     def get_lines(self, bill: Bill) -> list[dict[str, Any]]:

@@ -3,12 +3,15 @@
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.billing.api import serializers as s
+from apps.billing.file_answers import bill_file
 from apps.billing.permissions import BillingPermission as P
 from apps.billing.permissions import books_check
 from apps.billing.selectors.accounts import account_overview, transaction_list
@@ -17,9 +20,13 @@ from apps.billing.selectors.costs import cost_by
 from apps.billing.services.bills import bill_confirm, bill_correct, bill_make, bill_pay, bill_write_off
 from apps.billing.services.ledger import account_deposit, account_open, account_refund, credit_limit_set
 from apps.identity.api.base import ApiView
+from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.kernel.money import ZERO
-from apps.tenancy.selectors import tenant_get
+from apps.kernel.spreadsheet import XLSX_TYPE
+from apps.tenancy.models import Tenant
+from apps.tenancy.selectors import tenant_get, tenant_shown
+from apps.tenancy.services import BUYER_RIGHTS, tenant_buyer_set
 
 
 def read(serializer: type, data: Any) -> dict[str, Any]:
@@ -61,6 +68,26 @@ class BillView(ApiView):
         return Response(
             s.BillWholeOut(bill_get(actor=self.actor, uid=uid), context={"actor": self.actor}).data
         )
+
+
+class BillPdfView(ApiView):
+    plane = "both"
+    permission = P.VIEW
+
+    @extend_schema(responses={(200, "application/pdf"): OpenApiTypes.BINARY})
+    def get(self, request: Request, uid: UUID) -> HttpResponse:
+        """The bill as a PDF, in the caller's language."""
+        return bill_file(self.actor, bill_get(actor=self.actor, uid=uid), "pdf")
+
+
+class BillXlsxView(ApiView):
+    plane = "both"
+    permission = P.VIEW
+
+    @extend_schema(responses={(200, XLSX_TYPE): OpenApiTypes.BINARY})
+    def get(self, request: Request, uid: UUID) -> HttpResponse:
+        """The bill as a workbook, amounts as figures."""
+        return bill_file(self.actor, bill_get(actor=self.actor, uid=uid), "xlsx")
 
 
 class BillConfirmView(ApiView):
@@ -212,3 +239,39 @@ class CreditLimitView(ApiView):
         tenant = tenant_get(schema)
         credit_limit_set(actor=self.actor, tenant=tenant, **read(s.CreditIn, request.data))
         return Response(s.AccountOut(account_overview(tenant=tenant)).data)
+
+
+def _buyer_put(actor: Actor, tenant: Tenant, data: Any) -> Response:
+    shown = {name: getattr(tenant, name) for name in ("legal_name", "address", "tax_number")}
+    row = tenant_buyer_set(actor=actor, tenant=tenant, **(shown | read(s.BuyerIn, data)))
+    return Response(s.BuyerOut(row).data)
+
+
+class BuyerView(ApiView):
+    open_because = "who pays the tenant's bills or manages its organizations; the service says so"
+
+    @extend_schema(responses=s.BuyerOut)
+    def get(self, request: Request) -> Response:
+        """What bills say of the tenant as their buyer."""
+        self.actor.require_any(*BUYER_RIGHTS)
+        return Response(s.BuyerOut(self.tenant).data)
+
+    @extend_schema(request=s.BuyerIn, responses=s.BuyerOut)
+    def patch(self, request: Request) -> Response:
+        """Change it, for bills that are made from now on; what is not named stays."""
+        return _buyer_put(self.actor, self.tenant, request.data)
+
+
+class TenantBuyerView(ApiView):
+    plane = "provider"
+    permission = "tenancy.manage"
+
+    @extend_schema(responses=s.BuyerOut)
+    def get(self, request: Request, schema: str) -> Response:
+        """What bills say of a tenant as their buyer."""
+        return Response(s.BuyerOut(tenant_shown(schema)).data)
+
+    @extend_schema(request=s.BuyerIn, responses=s.BuyerOut)
+    def patch(self, request: Request, schema: str) -> Response:
+        """Change it, for bills that are made from now on; what is not named stays."""
+        return _buyer_put(self.actor, tenant_shown(schema), request.data)

@@ -24,6 +24,7 @@ from apps.billing.models import (
     RatedItem,
     UsageRecord,
 )
+from apps.billing.overview import buyer_now, seller_now
 from apps.billing.permissions import BillingPermission as P
 from apps.billing.permissions import books_check
 from apps.billing.selectors.accounts import balance_get
@@ -146,6 +147,8 @@ def _bill(account: Account, bill_id: int, lines: list[BillLine], until: datetime
         period_from=RatedItem.objects.filter(bill_id=bill_id).aggregate(at=Min("usage__start_at"))["at"],
         period_until=until,
         total=sum((line.amount for line in lines), ZERO),
+        seller=seller_now().as_json(),
+        buyer=buyer_now(tenant).as_json(),
         made_at=now,
     )
     bill.save(force_insert=True)

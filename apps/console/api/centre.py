@@ -20,6 +20,7 @@ from apps.centre.services import (
     centre_mail_set,
     centre_mail_try,
     centre_quotas_set,
+    centre_seller_set,
     centre_tickets_set,
 )
 from apps.centre.setup_token import setup_token_is
@@ -30,6 +31,8 @@ from apps.identity.api.sound import SoundSerializer
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from apps.kernel.money import CURRENCY
+
+SOLD_BY = ("legal_name", "address", "tax_number", "bank")
 
 
 class MailIn(SoundSerializer):
@@ -59,6 +62,17 @@ class CentreIn(SoundSerializer):
     )
     keeps_quotas = serializers.BooleanField(
         required=False, help_text="Whether what is over its quota is refused, or counted only."
+    )
+    legal_name = serializers.CharField(
+        max_length=160,
+        required=False,
+        allow_blank=True,
+        help_text="What bills call their seller; empty: `name`.",
+    )
+    address = serializers.CharField(max_length=300, required=False, allow_blank=True, help_text="On bills.")
+    tax_number = serializers.CharField(max_length=40, required=False, allow_blank=True, help_text="On bills.")
+    bank = serializers.CharField(
+        max_length=300, required=False, allow_blank=True, help_text="Bank and account, on bills."
     )
 
 
@@ -104,6 +118,7 @@ class CentreOut(serializers.ModelSerializer[Centre]):
             "timezone",
             "sends_tickets",
             "keeps_quotas",
+            *SOLD_BY,
             "currency",
             "mail",
             "is_mail_fixed",
@@ -162,13 +177,14 @@ class CentreView(ApiView):
 
     @extend_schema(request=CentreIn, responses=CentreOut)
     def patch(self, request: Request) -> Response:
-        """Change its name, language or time zone, or how it goes about orders and quotas."""
+        """Change its name, language or time zone, how it goes about orders and quotas, or what bills say of it."""
         given = CentreIn(data=request.data)
         given.is_valid(raise_exception=True)
         row = _row()
         wanted = dict(given.validated_data)
         sends = wanted.pop("sends_tickets", row.sends_tickets)
         quotas = wanted.pop("keeps_quotas", row.keeps_quotas)
+        seller = {name: wanted.pop(name) for name in SOLD_BY if name in wanted}
         kept = {"name": row.name, "language": row.language, "timezone": row.timezone}
         with transaction.atomic():
             row = centre_change(actor=self.actor, **{**kept, **wanted})
@@ -176,6 +192,9 @@ class CentreView(ApiView):
                 row = centre_tickets_set(actor=self.actor, sends_tickets=sends)
             if quotas != row.keeps_quotas:
                 row = centre_quotas_set(actor=self.actor, keeps_quotas=quotas)
+            if seller:
+                shown = {name: getattr(row, name) for name in SOLD_BY}
+                row = centre_seller_set(actor=self.actor, **(shown | seller))
         return Response(CentreOut(row).data)
 
 

@@ -22,6 +22,7 @@ from apps.catalog.selectors.processes import (
     steps_undecidable,
 )
 from apps.catalog.states import CommodityKind
+from apps.centre.selectors import centre_shown
 from apps.fleet.selectors import node_list
 from apps.identity.selectors import operator_role_title
 from apps.kernel.planes import in_tenant
@@ -36,7 +37,7 @@ from workflows.engine import Node
 _NEWEST = 5
 LACKS = (
     "node", "category", "form", "process", "environment", "commodity", "price", "listing", "direct", "tenant",
-    "account", "decider",
+    "account", "decider", "seller",
 )  # fmt: skip
 
 
@@ -53,7 +54,17 @@ class Lack:
 def lacks() -> list[Lack]:
     """All that is missing, in the order in which one thing needs another; empty for a centre that can sell."""
     newest = list(tenant_active_list().order_by("-created_at")[:_NEWEST])
-    return [*_pool(), *_catalogue(), *_tenants(newest), *_deciders(newest)]
+    return [*_pool(), *_catalogue(), *_tenants(newest), *_deciders(newest), *_seller()]
+
+
+def _seller() -> Iterator[Lack]:
+    if not centre_shown().legal_name:
+        yield Lack(
+            "seller",
+            _("Bills do not say who sells: the centre's legal name, address and tax number are empty."),
+            f"{reverse('operator:centre')}#seller",
+            "centre.manage",
+        )
 
 
 def _pool() -> Iterator[Lack]:

@@ -87,6 +87,25 @@ class CentreForm(StyledForm):
         return {name: self.cleaned_data[name] for name in ("name", "language", "timezone")}
 
 
+class SellerForm(StyledForm):
+    """What bills say of the centre as their seller."""
+
+    legal_name = forms.CharField(
+        label=_("Legal name"),
+        max_length=160,
+        required=False,
+        help_text=_("Left out: what the centre is called."),
+    )
+    address = forms.CharField(label=_("Address"), max_length=300, required=False)
+    tax_number = forms.CharField(label=_("Tax number"), max_length=40, required=False)
+    bank = forms.CharField(
+        label=_("Bank account"),
+        max_length=300,
+        required=False,
+        help_text=_("Bank and account number, as a payer needs them."),
+    )
+
+
 class TicketsForm(StyledForm):
     """What becomes of an order once it is approved."""
 

@@ -16,9 +16,10 @@ from apps.centre.services import (
     centre_mail_set,
     centre_mail_try,
     centre_quotas_set,
+    centre_seller_set,
     centre_tickets_set,
 )
-from apps.console.centre.forms import CentreForm, MailForm, MailTryForm, QuotasForm, TicketsForm
+from apps.console.centre.forms import CentreForm, MailForm, MailTryForm, QuotasForm, SellerForm, TicketsForm
 from apps.identity.pages.access import cleaned, go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput
@@ -26,6 +27,7 @@ from apps.kernel.money import CURRENCY
 
 MANAGE = "centre.manage"
 _NAMED = ("name", "language", "timezone")
+_SOLD_BY = ("legal_name", "address", "tax_number", "bank")
 _MAILED = ("mail_host", "mail_port", "mail_security", "mail_username", "mail_sender")
 
 
@@ -45,6 +47,19 @@ def centre(request: PortalRequest) -> HttpResponse:
         form.refuse(error)
         return _page(request, centre_form=form, status=error.status)
     messages.success(request, _("The centre's settings are saved."))
+    return go(request, "operator:centre")
+
+
+@require_POST
+@operator_page(MANAGE)
+def seller(request: PortalRequest) -> HttpResponse:
+    """What bills say of the centre as their seller."""
+    form = SellerForm(request.POST)
+    if not form.is_valid():
+        form.mark()
+        return _page(request, seller_form=form, status=400)
+    centre_seller_set(actor=request.actor, **form.cleaned_data)
+    messages.success(request, _("Saved: bills that are made from now on say so."))
     return go(request, "operator:centre")
 
 
@@ -113,10 +128,12 @@ def _page(
     *,
     centre_form: CentreForm | None = None,
     mail_form: MailForm | None = None,
+    seller_form: SellerForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     row = centre_find() or Centre()
     context = {
+        "seller_form": seller_form or SellerForm(initial=_initial(row, _SOLD_BY)),
         "centre_form": centre_form or CentreForm(initial=_initial(row, _NAMED)),
         "quotas_form": QuotasForm(initial=_initial(row, ("keeps_quotas",))),
         "tickets_form": TicketsForm(initial=_initial(row, ("sends_tickets",))),

@@ -79,6 +79,7 @@ TENANT = (
             entry(_("Cost analysis"), "chart-bar", "billing:costs", "billing.view"),
             entry(_("Bills"), "receipt", "billing:bills", "billing.view", counted="bills"),
             entry(_("Account"), "wallet", "billing:account", "billing.view", whole=Records.COSTS),
+            entry(_("Details on bills"), "file-text", "billing:details", "billing.pay", "orgs.manage"),
             entry(_("Coupon centre"), "ticket", "catalog:coupons", "coupons.claim", "billing.view"),
         ),
     ),

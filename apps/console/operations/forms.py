@@ -8,6 +8,8 @@ from apps.kernel.forms import SoundForm
 
 class InboxForm(SoundForm):
     tab = forms.ChoiceField(choices=[(code, code) for code in ("todo", "done", "urged")], required=False)
+    search = forms.CharField(label=_("Applicant, number or subject"), max_length=80, required=False)
+    tenant = forms.CharField(label=_("Tenant"), max_length=63, required=False)
 
     def clean_tab(self) -> str:
         return self.cleaned_data["tab"] or "todo"

@@ -12,6 +12,9 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from apps.approvals.forms import TogetherForm
+from apps.approvals.services import tasks_decide_across
+from apps.approvals.views import decided_tell
 from apps.billing.charts import trend_option
 from apps.cases.models import Case
 from apps.cases.permissions import INBOX, TICKETS
@@ -90,11 +93,33 @@ def inbox(request: PortalRequest) -> HttpResponse:
     chosen = cleaned(InboxForm(request.GET))
     context = {
         "chosen": chosen,
-        "rows": paged(request, case_inbox(actor=request.actor, tab=chosen["tab"])),
+        "rows": paged(request, _asked(request, chosen)),
         "waiting": case_inbox(actor=request.actor).count(),
+        "tenants": tenant_list(),
+        "may_decide": request.actor.may("approvals.decide") and chosen["tab"] != "done",
         "live": ["cases"],
     }
     return show(request, "operator/inbox", context)
+
+
+def _asked(request: PortalRequest, chosen: dict[str, str]) -> QuerySet[Case]:
+    filters = {name: chosen[name] for name in ("search", "tenant")}
+    return case_inbox(actor=request.actor, tab=chosen["tab"], filters=filters)
+
+
+@require_POST
+@operator_page("approvals.decide")
+def inbox_decide(request: PortalRequest) -> HttpResponse:
+    """Decide all that was ticked alike, each in its tenant and by itself (PLAT-TODO-5)."""
+    given = cleaned(TogetherForm(request.POST))
+    decided = tasks_decide_across(
+        actor=request.actor,
+        task_uids=given["task"],
+        decision=given["decision"],
+        comment=given["comment"],
+    )
+    decided_tell(request, given["decision"], decided)
+    return go(request, "operator:inbox")
 
 
 @operator_page("cases.view")

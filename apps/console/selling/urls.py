@@ -28,6 +28,8 @@ urlpatterns = [
     path("processes/", processes.processes, name="processes"),
     path("processes/new/", processes.process_new, name="process_new"),
     path("processes/import/", processes.process_import, name="process_import"),
+    path("processes/versions/<uuid:uid>/", processes.process_version, name="process_version"),
+    path("processes/versions/<uuid:uid>/file/", processes.process_file, name="process_file"),
     path("processes/<uuid:uid>/", processes.process, name="process"),
     path("processes/<uuid:uid>/do/<slug:act>/", processes.process_act, name="process_act"),
 ]

@@ -10,12 +10,14 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.billing import file_answers
 from apps.billing.models import Bill
 from apps.billing.selectors.accounts import account_filtered, account_overview
-from apps.billing.selectors.bills import bill_corrected, bill_get, bill_lines, bill_list
+from apps.billing.selectors.bills import bill_get, bill_list
 from apps.billing.services.bills import bill_correct, bill_make, bill_write_off
 from apps.billing.services.ledger import account_refund
 from apps.billing.states import BillState, FundsLevel
+from apps.billing.views import document_context
 from apps.console.settlement.forms import AccountsForm, BillsForm, CorrectForm, RefundForm, WriteOffForm
 from apps.console.settlement.rows import bill_rows
 from apps.identity.pages.access import cleaned, go, operator_page, paged, show
@@ -97,12 +99,15 @@ def bill(request: PortalRequest, uid: UUID) -> HttpResponse:
     return show(request, "settlement/bill", _bill(request, row))
 
 
+@operator_page("billing.view")
+def bill_file(request: PortalRequest, uid: UUID, kind: str) -> HttpResponse:
+    """One tenant's bill as a PDF or a workbook."""
+    return file_answers.bill_file(request.actor, bill_get(actor=request.actor, uid=uid), kind)
+
+
 def _bill(request: PortalRequest, row: Bill) -> dict[str, Any]:
-    return {
-        "bill": row,
-        "lines": bill_lines(row, request.actor),
-        "payment": getattr(row, "payment", None),
-        "corrected": bill_corrected(row),
+    return document_context(request, row) | {
+        "is_operator": True,
         "overview": account_overview(tenant=row.tenant),
         "correct_form": CorrectForm(auto_id="correct-%s"),
         "write_off_form": WriteOffForm(auto_id="write-off-%s"),

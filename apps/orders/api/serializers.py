@@ -271,6 +271,13 @@ class FormOut(FormRowOut):
         return self.context["is_withdrawable"]
 
 
+class FormAgainOut(serializers.Serializer[Any]):
+    """A draft made of a former form, and what of it is not as it was, in sentences."""
+
+    form = FormOut()
+    changed = serializers.ListField(child=serializers.CharField())
+
+
 class OrderOut(OrderRowOut):
     """An order with its quote, tickets and the time line of its approvals."""
 

@@ -10,6 +10,7 @@ urlpatterns = [
     path("application-forms/<uuid:uid>", views.FormView.as_view(), name="application_form"),
     path("application-forms/<uuid:uid>/submit", views.FormSubmitView.as_view(), name="form_submit"),
     path("application-forms/<uuid:uid>/withdraw", views.FormWithdrawView.as_view(), name="form_withdraw"),
+    path("application-forms/<uuid:uid>/again", views.FormAgainView.as_view(), name="form_again"),
     path("application-forms/<uuid:uid>/attachments", views.AttachmentsView.as_view(), name="attachments"),
     path("attachments/<uuid:uid>", views.AttachmentView.as_view(), name="attachment"),
     path("orders", views.OrdersView.as_view(), name="orders"),

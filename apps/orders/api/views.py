@@ -31,7 +31,7 @@ from apps.orders.selectors import (
     processes_of_order,
     remark_list,
 )
-from apps.orders.services.again import order_again
+from apps.orders.services.again import form_again, order_again
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.carts import cart_add, cart_remove
 from apps.orders.services.changes import order_change
@@ -192,6 +192,17 @@ class FormSubmitView(ApiView):
     def post(self, request: Request, uid: UUID) -> Response:
         form_submit(actor=self.actor, form_uid=uid)
         return _form_out(self, uid)
+
+
+class FormAgainView(ApiView):
+    permission = "orders.apply"
+
+    @extend_schema(request=None, responses={201: s.FormAgainOut})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """A draft with what a refused or ended application had, as far as it can be had now; the rest is named."""
+        made = form_again(actor=self.actor, form_uid=uid)
+        form = _form_out(self, made.form.uid).data
+        return Response({"form": form, "changed": made.changed}, status=201)
 
 
 class FormWithdrawView(ApiView):

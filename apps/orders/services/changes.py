@@ -171,6 +171,7 @@ def _submit(actor: Actor, form: ApplicationForm, order: Order) -> ApplicationFor
         organization_name=form.organization_name,
         business_system_id=form.business_system_id,
         business_system_name=form.business_system_name,
+        amount=form.total,
     )
     # A process without anybody to ask has decided by now.
     form.refresh_from_db()

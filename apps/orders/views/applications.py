@@ -11,7 +11,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.approvals.selectors import has_decisions, process_list
+from apps.approvals.overview import runs_of
+from apps.approvals.selectors import has_decisions
 from apps.assets.selectors import asset_list
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.selectors.coupons import coupon_usable_list
@@ -34,6 +35,7 @@ from apps.orders.forms import (
     program_shown,
 )
 from apps.orders.models import ApplicationForm, FormLine
+from apps.orders.overview import form_weighed
 from apps.orders.selectors import (
     attachment_get,
     field_options,
@@ -42,6 +44,7 @@ from apps.orders.selectors import (
     form_list,
     further_shown,
 )
+from apps.orders.services.again import form_again
 from apps.orders.services.attachments import attachment_add, attachment_remove
 from apps.orders.services.drafts import form_delete, form_update
 from apps.orders.services.submissions import form_submit, form_withdraw
@@ -82,7 +85,7 @@ def parts_of(actor: Actor, form: ApplicationForm) -> dict[str, object]:
         "volumes_shown": [mount_read(word) for word in form.volumes],
         "orders": orders,
         "tickets": [ticket for order in orders for ticket in tickets_of(order.uid)],
-        "processes": process_list(form.uid),
+        "runs": runs_of(form.uid),
         "live": [f"form.{form.uid}", *(f"order.{order.uid}" for order in orders)],
     }
 
@@ -97,6 +100,7 @@ def form(request: TenantRequest, uid: UUID) -> HttpResponse:
         "may_edit": is_mine and row.is_draft and row.kind == FormKind.NEW,
         "may_submit": is_mine and row.is_draft,
         "may_withdraw": is_mine and row.state == FormState.SUBMITTED and not has_decisions(row.uid),
+        "may_apply_again": actor.may("orders.apply") and row.kind == FormKind.NEW and row.state in FINISHED,
         "may_attach": is_mine and row.state not in FINISHED,
         "accepted": ",".join(KINDS),
     }
@@ -105,10 +109,10 @@ def form(request: TenantRequest, uid: UUID) -> HttpResponse:
 
 @page()
 def parts(request: TenantRequest, uid: UUID) -> HttpResponse:
-    """The six parts alone: what an approver's page shows beside the decision (PLAT-TODO-4)."""
-    return render(
-        request, "orders/_parts.html", parts_of(request.actor, form_get(actor=request.actor, uid=uid))
-    )
+    """The six parts alone, below what it takes: what an approver's page shows beside the decision (PLAT-TODO-4)."""
+    row = form_get(actor=request.actor, uid=uid)
+    context = parts_of(request.actor, row) | {"weighed": form_weighed(request.actor, row)}
+    return render(request, "orders/_decided_on.html", context)
 
 
 # --- the draft -------------------------------------------------------------------------------------------------
@@ -232,6 +236,16 @@ def withdraw(request: TenantRequest, uid: UUID) -> HttpResponse:
     row = form_withdraw(actor=request.actor, form_uid=uid)
     messages.success(request, _("%(no)s is a draft again.") % {"no": row.no})
     return go(request, "orders:form", uid)
+
+
+@require_POST
+@page("orders.apply")
+def again(request: TenantRequest, uid: UUID) -> HttpResponse:
+    """A draft with what a refused or ended application had; what is not as it was is named above it."""
+    made = form_again(actor=request.actor, form_uid=uid)
+    for sentence in made.changed:
+        messages.warning(request, sentence)
+    return go(request, "orders:form_edit", made.form.uid)
 
 
 @require_POST

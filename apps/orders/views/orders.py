@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from apps.approvals.selectors import process_list
+from apps.approvals.overview import runs_of
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
@@ -66,7 +66,7 @@ def order(request: TenantRequest, uid: UUID) -> HttpResponse:
         "order": row,
         "end_reason": order_end_reason(row),
         "tickets": tickets_of(row.uid),
-        "processes": [process for form in (*reversed(later), row.form) for process in process_list(form.uid)],
+        "runs": runs_of(*(form.uid for form in (*reversed(later), row.form))),
         "later_forms": later,
         "volume": volume_by_uid(row.volume_uid) if row.volume_uid else None,
         "kept_days": settings.WEIR_ENDED_VOLUME_DAYS,

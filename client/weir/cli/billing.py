@@ -1,5 +1,7 @@
 """Coupons, bills, the account."""
 
+from pathlib import Path
+
 import typer
 
 from weir.api import Client
@@ -88,6 +90,21 @@ def bill(ctx: typer.Context, uid: Thing) -> None:
         )
 
 
+def bill_file(
+    ctx: typer.Context,
+    uid: Thing,
+    to: Path = typer.Option(None, "--to", help="Where it is kept; its number in the present folder else."),
+    xlsx: bool = typer.Option(False, "--xlsx", help="A workbook instead of a PDF."),
+) -> None:
+    """Save a bill as a PDF, or as a workbook."""
+    with caller(ctx) as client:
+        found = client.bill(uid_of(uid, client.bills, "no"))
+        kind = "xlsx" if xlsx else "pdf"
+        place = to or Path(f"{found['no']}.{kind}")
+        place.write_bytes(client.bill_file(found["uid"], kind))
+    typer.echo(str(place))
+
+
 def bill_now(ctx: typer.Context) -> None:
     """Make a bill of what was used up to now."""
     with caller(ctx) as client:
@@ -154,6 +171,7 @@ COMMANDS = (
     coupons,
     bills,
     bill,
+    bill_file,
     bill_now,
     confirm,
     pay,

@@ -7,6 +7,7 @@ from apps.billing.services.ledger import account_open
 from apps.catalog.errors import Undecidable
 from apps.catalog.services.commodities import commodity_list_
 from apps.catalog.services.processes import process_app_publish, process_app_unpublish
+from apps.centre.services import centre_seller_set
 from apps.console.centre.checklist import LACKS, lacks
 from apps.identity.models import User
 from apps.identity.services.operators import operator_disable
@@ -35,7 +36,7 @@ def text_of(page: Client, path: str) -> str:
 
 def test_an_empty_centre_lacks_everything_but_what_depends_on_it(operator):
     Tenant.objects.update(state="closed")
-    assert codes() == ["node", "category", "form", "process", "environment", "commodity", "tenant"]
+    assert codes() == ["node", "category", "form", "process", "environment", "commodity", "tenant", "seller"]
     page = operator("system_administrator").page()
     found = text_of(page, "/checklist/")
     for code in codes():
@@ -48,16 +49,17 @@ def test_an_empty_centre_lacks_everything_but_what_depends_on_it(operator):
 
 def test_each_goes_when_it_is_there_and_the_list_with_the_last(operator, member):
     admin = operator("system_administrator").page()
-    lacking = {"node", "category", "form", "process", "environment", "commodity", "account"}
+    lacking = {"node", "category", "form", "process", "environment", "commodity", "account", "seller"}
     assert set(codes()) == lacking
     environment_template_make(actor=SYSTEM, draft=TEMPLATE)
     SpokenNode()
     row = commodity_make(is_listed=False)
-    assert codes() == ["listing", "direct", "account", "account", *["decider"] * 4]
+    assert codes() == ["listing", "direct", "account", "account", *["decider"] * 4, "seller"]
     commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
     direct_commodity_set(actor=SYSTEM, commodity=row)
     for tenant in Tenant.objects.all():
         account_open(actor=SYSTEM, tenant=tenant)
+    centre_seller_set(actor=SYSTEM, legal_name="Weir Ltd.", address="", tax_number="", bank="")
     assert set(codes()) == {"decider"}
     found = text_of(admin, "/checklist/")
     assert "Nobody of Acme Research can decide the step Tenant decision maker decides" in found

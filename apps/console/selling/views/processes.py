@@ -4,11 +4,18 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.approvals.overview import template_drawing, template_steps
 from apps.catalog.permissions import CatalogPermission as P
-from apps.catalog.selectors.processes import process_app_get, process_app_list, process_template_list
+from apps.catalog.selectors.processes import (
+    process_app_get,
+    process_app_list,
+    process_template_get,
+    process_template_list,
+)
 from apps.catalog.services.processes import (
     process_app_create,
     process_app_delete,
@@ -35,6 +42,28 @@ def processes(request: PortalRequest) -> HttpResponse:
         "tab": "processes",
     }
     return show(request, "catalog/operator/processes", context)
+
+
+@operator_page(P.VIEW)
+def process_version(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """One version of a process: its drawing, its steps with whom each asks, and its file."""
+    row = process_template_get(uid)
+    context = {
+        "row": row,
+        "drawing": template_drawing(row),
+        "steps": template_steps(row),
+        "apps": process_app_list().filter(process_template=row),
+    }
+    return show(request, "catalog/operator/process_version", context)
+
+
+@operator_page(P.VIEW)
+def process_file(request: PortalRequest, uid: UUID) -> HttpResponse:
+    """The BPMN file of a version, as it was imported."""
+    row = process_template_get(uid)
+    name = f"{row.key}-{row.version[:12]}.bpmn"
+    headers = {"Content-Disposition": content_disposition_header(True, name) or ""}
+    return HttpResponse(row.xml, content_type="application/xml", headers=headers)
 
 
 @operator_page(P.MANAGE)

@@ -9,6 +9,7 @@ from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.billing.forms import BuyerForm
 from apps.billing.services.ledger import account_deposit, account_open, credit_limit_set
 from apps.console.tenants.forms import (
     CreditForm,
@@ -25,7 +26,13 @@ from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_shown
-from apps.tenancy.services import tenant_change, tenant_delete, tenant_resume, tenant_suspend
+from apps.tenancy.services import (
+    tenant_buyer_set,
+    tenant_change,
+    tenant_delete,
+    tenant_resume,
+    tenant_suspend,
+)
 
 Work = Callable[[Actor, Tenant, dict[str, Any]], str]
 MANAGE, BILLING, SCHEDULING = "tenancy.manage", "billing.manage", "scheduling.manage"
@@ -53,6 +60,12 @@ def _act(
 def change(actor: Actor, row: Tenant, given: dict[str, Any]) -> str:
     tenant_change(actor=actor, tenant=row, **given)
     return _("%(tenant)s is saved.") % {"tenant": row}
+
+
+@_act(MANAGE, BuyerForm)
+def buyer(actor: Actor, row: Tenant, given: dict[str, Any]) -> str:
+    tenant_buyer_set(actor=actor, tenant=row, **given)
+    return _("Saved: bills that are made from now on say so.")
 
 
 @_act(MANAGE, ReasonForm)

@@ -4,6 +4,7 @@ from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from apps.billing.forms import BuyerForm
 from apps.console.operations.selectors import state_label
 from apps.console.settlement.forms import RefundForm
 from apps.console.tenants.forms import (
@@ -51,6 +52,14 @@ def tenant(request: PortalRequest, schema: str) -> HttpResponse:
         "address": tenant_address(request, row.host) if row.host else "",
         "is_ended": row.state in ENDED,
         "name_form": TenantNameForm(initial={"name": row.name, "timezone": row.timezone}),
+        "buyer_form": BuyerForm(
+            auto_id="buyer-%s",
+            initial={
+                "legal_name": row.legal_name,
+                "address": row.address,
+                "tax_number": row.tax_number,
+            },
+        ),
         "reason_form": ReasonForm(),
         "deposit_form": DepositForm(),
         "credit_form": CreditForm(initial={"amount": bill_round(account.credit_limit) if account else 0}),

@@ -136,6 +136,7 @@ def _cost_labels(row: Workload) -> CostLabels:
         organization=named[0] if named else "",
         organization_uid=row.organization_id,
         user_id=row.submitted_by_id,
+        work="" if row.order_uid else row.name_en,
     )
 
 
