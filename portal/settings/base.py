@@ -131,6 +131,8 @@ WEIR_BACKUP_KEEP = ENV.backup_keep
 WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
 WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
+# The help's documents: every way of installing brings the whole tree along.
+WEIR_DOCS = ROOT / "docs"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 # What finds the volumes and assets that work asks for, and the volume for its outputs: they stand above the scheduler.
 WEIR_VOLUME_MOUNTS = "apps.assets.mounts.mounts_of"

@@ -1,6 +1,7 @@
 // Small things that fields do together.
 const PLACES = 1000;
 const WIDE = 100;
+const COPIED_MS = 2000;
 
 // A slider over several powers of ten goes up by proportion: from 128 MiB to 200 GiB each part of it is of use.
 function spreadSliders() {
@@ -65,8 +66,18 @@ async function copy(event) {
   const button = event.target.closest?.("[data-copy]");
   if (!button) return;
   const field = document.querySelector(button.dataset.copy);
-  field.select();
-  await navigator.clipboard?.writeText(field.value);
+  field.select?.();
+  await navigator.clipboard?.writeText(field.value ?? field.textContent);
+  sayCopied(button);
+}
+
+// The button itself says so for a moment.
+function sayCopied(button) {
+  const { copied } = button.dataset;
+  if (!copied || button.textContent === copied) return;
+  const before = button.textContent;
+  button.textContent = copied;
+  setTimeout(() => (button.textContent = before), COPIED_MS);
 }
 
 function goBack(event) {
