@@ -76,6 +76,7 @@ libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and L
 		$(or $(ARGS),transformers timm peft accelerate lightning trainer)
 
 assets: env ## Build the front-end assets where they are old
+	@$(PY) -m portal.devstack.style_classes
 	@$(PY) -m portal.devstack.assets
 
 openapi: env-dev ## Write the API's description to docs/openapi.yaml, and the client's types of it

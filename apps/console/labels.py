@@ -56,4 +56,13 @@ _COLOURS = {
     " written_off recalled",
     "secondary": "draft ended expired used closed removed exited released inactive deleted",
 }
+# What each colour says, on every page: never two things, and never alone.
+COLOUR_MEANINGS = {
+    "green": _("It works, or it was done"),
+    "blue": _("Somebody or something is at it"),
+    "yellow": _("It waits, or wants attention soon"),
+    "orange": _("It works with losses"),
+    "red": _("It failed, was refused, or wants somebody now"),
+    "secondary": _("It is over, or has not begun"),
+}
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

@@ -15,6 +15,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("setup/", setup_views.setup, name="setup"),
     path("centre/", centre_views.centre, name="centre"),
+    path("centre/components/", centre_views.components, name="components"),
     path("centre/quotas/", centre_views.quotas, name="centre_quotas"),
     path("centre/tickets/", centre_views.tickets, name="centre_tickets"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),
