@@ -50,12 +50,14 @@ async function purge(folder) {
   const names = ["classes.txt", "icons.txt"].map((list) => readFile(path.join(source, list), "utf8"));
   const [classes, icons] = (await Promise.all(names)).map((text) => text.split("\n").filter(Boolean));
   const kept = new Set([...classes, "ti", ...icons.map((name) => `ti-${name}`)]);
+  const whole = await readFile(file, "utf8");
+  // Elements and attributes are kept whole, by every name and value that the kit asks for: they are the page's ground.
+  const attributes = [...whole.matchAll(/\[([a-z-]+)(?:[~|^$*]?=["']?([^"'\]]*)["']?)?\]/g)];
+  const ground = [...ELEMENTS, ...attributes.flatMap(([, name, value]) => [name, value ?? ""])];
   const [{ css }] = await new PurgeCSS().purge({
-    // Elements and attributes are kept whole: what they look like is the page's ground.
-    content: [{ raw: [...kept, ...ELEMENTS].join(" "), extension: "txt" }],
-    css: [{ raw: await readFile(file, "utf8") }],
-    defaultExtractor: (text) => text.split(" "),
-    safelist: { greedy: [/data-bs-theme/] },
+    content: [{ raw: [...kept, ...ground].join("\n"), extension: "txt" }],
+    css: [{ raw: whole }],
+    defaultExtractor: (text) => text.split("\n"),
     keyframes: true,
   });
   await writeFile(file, css);
@@ -92,6 +94,7 @@ try {
       echarts: path.join(source, "js/charts.js"),
       terminal: path.join(source, "js/terminal.js"),
       tour: path.join(source, "js/tour.js"),
+      uploads: path.join(source, "js/uploads.js"),
     },
     outdir: draft,
     bundle: true,

@@ -49,6 +49,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "portal.middleware.request_id",
+    "portal.compression.compressed",
     # What a browser is told to beware of stands on refusals, too.
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

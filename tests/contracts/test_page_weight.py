@@ -53,6 +53,17 @@ def test_pages_are_light():
     assert frame + sizes["echarts.js"] <= CHART_MAX
 
 
+@pytest.mark.django_db
+def test_pages_travel_compressed_and_files_as_they_are(member):
+    page = member("acme", "tenant_front_line").page()
+    asked = {"accept-encoding": "gzip"}
+    answer = page.get("/catalogue/", headers=asked)
+    assert answer["Content-Encoding"] == "gzip"
+    assert b"<!doctype html>" in gzip.decompress(answer.content)
+    assert "Content-Encoding" not in page.get("/catalogue/")
+    assert "Content-Encoding" not in page.get("/api/schema/", headers=asked)
+
+
 def test_what_is_served_is_named_by_its_content_and_compressed():
     """So that a browser asks for it once and never again (`Cache-Control: immutable`)."""
     named = json.loads((assets.SERVED / "staticfiles.json").read_text())["paths"]

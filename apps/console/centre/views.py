@@ -150,7 +150,7 @@ def components(request: PortalRequest) -> HttpResponse:
         "colours": colours,
         "sizes": [1, 2, 3, 4, 5],
         "icons": _ICONS.read_text(encoding="utf-8").split(),
-        "form": MailTryForm(),
+        "form": CentreForm(),
         "page": paged(request, range(1, 48), per_page=3),
     }
     return show(request, "console/components", context)

@@ -1,7 +1,9 @@
 // Starts what every page has.
 import { askFirst } from "./confirm.js";
 import { protectRequests } from "./csrf.js";
+import { keepDrafts } from "./drafts.js";
 import { linkFields } from "./fields.js";
+import { keepFocus } from "./focus.js";
 import { followLogs } from "./follow.js";
 import { tryCalls } from "./help.js";
 import { followTopics } from "./live.js";
@@ -11,7 +13,6 @@ import { sendFormsOnce } from "./once.js";
 import { openPalette } from "./palette.js";
 import { showProblems } from "./problems.js";
 import { fitTables } from "./tables.js";
-import { takeUploads } from "./uploads.js";
 
 protectRequests();
 sendFormsOnce();
@@ -24,5 +25,6 @@ followLogs();
 showLogs();
 followTopics();
 fitTables();
-takeUploads();
 tryCalls();
+keepDrafts();
+keepFocus();

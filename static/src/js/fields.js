@@ -80,6 +80,18 @@ function sayCopied(button) {
   setTimeout(() => (button.textContent = before), COPIED_MS);
 }
 
+// Figures are pasted as they stand elsewhere: between blanks, with separators, in the wide digits of Chinese text.
+function pasteFigure(event) {
+  const field = event.target;
+  if (field.localName !== "input" || field.type !== "number") return;
+  const text = event.clipboardData.getData("text").normalize("NFKC");
+  const figure = text.replace(/[\s,'_]/g, "");
+  if (!/^[-+]?\d+(\.\d+)?$/.test(figure)) return;
+  event.preventDefault();
+  field.value = figure;
+  for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
+}
+
 function goBack(event) {
   if (!event.target.closest?.("[data-back]") || history.length < 2) return;
   event.preventDefault();
@@ -107,6 +119,7 @@ export function linkFields() {
   document.addEventListener("input", followPartner);
   document.addEventListener("input", sayTime);
   document.addEventListener("change", checkAll);
+  document.addEventListener("paste", pasteFigure);
   document.addEventListener("click", copy);
   document.addEventListener("click", goBack);
 }
