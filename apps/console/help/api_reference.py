@@ -152,7 +152,12 @@ def _schema_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _parameter(said: Mapping[str, Any]) -> Field:
     is_needed = said.get("required", False)
-    return Field(said["name"], _kind(said.get("schema", {})), is_needed, said.get("description", ""))
+    return Field(said["name"], _kind(said.get("schema", {})), is_needed, _words(said.get("description", "")))
+
+
+def _words(text: str) -> str:
+    """A description without the list of what a field may be: its kind says that."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("* `")).strip()
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
@@ -180,7 +185,7 @@ class _Schemas:
         for name, one in whole.get("properties", {}).items():
             part = self._whole(one)
             place = f"{prefix}.{name}".lstrip(".")
-            yield Field(place, self._kind(part), name in needed, part.get("description", ""))
+            yield Field(place, self._kind(part), name in needed, _words(part.get("description", "")))
             if depth + 1 < _DEPTH and self._has_fields(part):
                 yield from self.fields(part, place, depth + 1)
 
