@@ -34,7 +34,9 @@ OpenAPI OAuth UTC CNY ETA QoS NFS POSIX Containerfile Docker Jupyter JupyterLab 
 Slurm PBS Kubernetes SkyPilot SkyWalking VS Code curl pip weir wheel Prometheus PostgreSQL Redis Celery webhook WebHook
 Ascend AMD EPYC Intel Xeon NVIDIA Cambricon Hygon CUDA MPS HAMi vGPU cgroups cgroup vm Ctrl Enter Esc Tab Linux
 UP DOWN DRAIN INACTIVE LIMITED UNLIMITED YES EXCLUSIVE FORCE Spread BestFit Pack Web Moore Threads Biren Enflame
-Iluvatar Kunlunxin MetaX ASGI Idempotency Key Bearer OCI uid tus S3 AWS Markdown HF_TOKEN Optimal EN
+Iluvatar Kunlunxin MetaX ASGI English conformance amd64 runc
+FROM RUN COPY ADD ENV ARG WORKDIR USER CMD ENTRYPOINT LABEL EXPOSE root apt outputs
+Idempotency Key Bearer OCI uid tus S3 AWS Markdown HF_TOKEN Optimal EN
 Asia Shanghai Europe Berlin America New_York WeCom DingTalk Feishu Slack
 """
 TERMS = frozenset(_TERMS.split())

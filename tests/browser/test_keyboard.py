@@ -80,7 +80,7 @@ def test_an_application_is_made_and_approved_by_keyboard_alone(chromium: Browser
     alice.reach(test="business-system")
     alice.page.keyboard.press("ArrowDown")
     alice.reach(test="remark")
-    alice.page.keyboard.type("by keyboard")
+    alice.page.keyboard.type("something")
     alice.press(test="submit")
     alice.page.wait_for_url(re.compile(r"/forms/[0-9a-f-]{36}/$"))
     number = re.search(r"\bF\d+-\d+\b", alice.page.locator('[data-test="page-title"]').inner_text())[0]

@@ -15,7 +15,19 @@ self::textarea or @lang='en' or contains(@class, 'font-monospace')]"
 )
 ATTRIBUTES = ("aria-label", "title", "placeholder", "alt")
 # What the people of this centre have written.
-DATA = DEMO | frozenset()
+DATA = DEMO | {
+    "secret",
+    "plan",
+    "plans",
+    "staff",
+    "acme",
+    "text",
+    "report",
+    "weight",
+    "first",
+    "draft",
+    "edit",
+}
 
 
 def shown(text: str) -> Iterator[str]:

@@ -42,7 +42,8 @@ def test_every_class_of_the_kit_in_a_template_has_its_rules():
         for name in _TAG.sub(" ", value).split()
     }
     assert len(used & kit) > 200
-    assert (used & kit) - known == set()
+    # Its one rule is about a picture within it, which ours does not have.
+    assert (used & kit) - known <= {"navbar-brand-autodark"}
 
 
 def test_pages_are_light():

@@ -148,7 +148,7 @@ def components(request: PortalRequest) -> HttpResponse:
     ]
     context = {
         "colours": colours,
-        "sizes": [1, 2, 3, 4, 5],
+        "gaps": ["gap-1", "gap-2", "gap-3", "gap-4", "gap-5"],
         "icons": _ICONS.read_text(encoding="utf-8").split(),
         "form": CentreForm(),
         "page": paged(request, range(1, 48), per_page=3),
