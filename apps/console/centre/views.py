@@ -3,12 +3,11 @@ out by themselves."""
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.models import Centre
 from apps.centre.selectors import centre_find, mail_by_environment, mail_way
@@ -20,13 +19,11 @@ from apps.centre.services import (
     centre_tickets_set,
 )
 from apps.console.centre.forms import CentreForm, MailForm, MailTryForm, QuotasForm, TicketsForm
-from apps.console.labels import COLOUR_MEANINGS, STATE_COLOURS
-from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.access import cleaned, go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput
 from apps.kernel.money import CURRENCY
 
-_ICONS = settings.BASE_DIR / "static" / "src" / "icons.txt"
 MANAGE = "centre.manage"
 _NAMED = ("name", "language", "timezone")
 _MAILED = ("mail_host", "mail_port", "mail_security", "mail_username", "mail_sender")
@@ -136,21 +133,3 @@ def _page(
 
 def _initial(row: Centre, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
-
-
-@require_safe
-@operator_page(MANAGE)
-def components(request: PortalRequest) -> HttpResponse:
-    """What pages are put together from, live: for who builds or checks them (docs/design.md)."""
-    colours = [
-        {"code": code, "meaning": meaning, "states": sorted(s for s, c in STATE_COLOURS.items() if c == code)}
-        for code, meaning in COLOUR_MEANINGS.items()
-    ]
-    context = {
-        "colours": colours,
-        "gaps": ["gap-1", "gap-2", "gap-3", "gap-4", "gap-5"],
-        "icons": _ICONS.read_text(encoding="utf-8").split(),
-        "form": CentreForm(),
-        "page": paged(request, range(1, 48), per_page=3),
-    }
-    return show(request, "console/components", context)
