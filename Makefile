@@ -22,7 +22,7 @@ WORKERS ?= 2
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 
-.PHONY: help run serve stop reset test unit lint format bench cards assets openapi requirements ratchets lock libraries env env-dev python
+.PHONY: help run serve stop reset test unit lint format bench pictures cards assets openapi requirements ratchets lock libraries env env-dev python
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,9 @@ format: env-dev ## Put the code into the house's form
 bench: env-dev ## Run the benchmarks against their limits
 	@exec env WEIR_TEST_DURABLE=1 $(PY) -m pytest tests/bench -q -p no:xdist $(ARGS)
 
+pictures: env-dev ## Make pictures of the main pages, in both languages and themes, in docs/pictures/pages
+	@exec $(PY) -m tests.pictures $(ARGS)
+
 cards: env-dev ## Run the tests of an NVIDIA card; CARD_PYTHON names a Python with PyTorch for it
 	@exec $(or $(CARD_PYTHON),$(PY)) -m pytest -c tests/cards/pytest.ini tests/cards -q -s $(ARGS)
 
@@ -76,6 +79,7 @@ libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and L
 		$(or $(ARGS),transformers timm peft accelerate lightning trainer)
 
 assets: env ## Build the front-end assets where they are old
+	@$(PY) -m portal.devstack.style_classes
 	@$(PY) -m portal.devstack.assets
 
 openapi: env-dev ## Write the API's description to docs/openapi.yaml, and the client's types of it

@@ -2,11 +2,13 @@
 
 from functools import cache, partial
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
 from apps.centre.selectors import centre_shown
 from apps.console.navigation.selectors import menu_counts, menu_topics
+from apps.identity.models import User
 from apps.identity.pages.requests import inside
 from apps.notices.push import topics_sign
 from apps.notices.selectors import message_unread_count
@@ -28,6 +30,7 @@ def portal(request: HttpRequest) -> dict[str, object]:
         for role in inside(request).held_roles
     ]
     tenant = inside(request).entered_tenant
+    user = request.user
     topics = [f"user.{actor.user_id}", *menu_topics(actor, tenant)]
     return {
         "actor": actor,
@@ -35,6 +38,7 @@ def portal(request: HttpRequest) -> dict[str, object]:
         "entered_tenant": tenant,
         "held_roles": roles,
         "active_role": next((role["name"] for role in roles if role["is_active"]), ""),
+        "news_is_unread": isinstance(user, User) and user.news_read != settings.WEIR_VERSION,
         # Of the frame alone: a part of a page asks for neither, and a page once, however often it shows them.
         "unread_count": cache(partial(message_unread_count, actor)),
         "menu_counts": cache(partial(menu_counts, actor, tenant)),

@@ -24,6 +24,7 @@ urlpatterns = [
     path("search/", include("apps.console.search.urls")),
     path("menu/", include("apps.console.navigation.urls")),
     path("tour/", include("apps.console.tours.urls")),
+    path("help/", include("apps.console.help.urls")),
     path("catalogue/", include("apps.console.selling.urls")),
     path("pool/", include("apps.fleet.urls")),
     path("images/", include("apps.images.operator_urls")),

@@ -22,6 +22,7 @@ urlpatterns = [
     path("search/", include("apps.console.search.urls")),
     path("menu/", include("apps.console.navigation.urls")),
     path("tour/", include("apps.console.tours.urls")),
+    path("help/", include("apps.console.help.urls")),
     path("organizations/", include("apps.orgs.urls")),
     path("", include("apps.orgs.people_urls")),
     *api,

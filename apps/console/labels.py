@@ -42,18 +42,42 @@ VOLUMES_HELD_LABELS = {
     "quota": _("By quotas of the file system: nothing is written past what was sold"),
     "watched": _("By measuring while work writes: what writes past what was sold is ended"),
 }
+# Makers of cards by the names that their drivers have (node_agent/drivers), as they write themselves.
+VENDOR_LABELS = {
+    "amd": "AMD",
+    "ascend": "Ascend",
+    "biren": "Biren",
+    "cambricon": "Cambricon",
+    "cpu": "CPU",
+    "enflame": "Enflame",
+    "hygon": "Hygon",
+    "iluvatar": "Iluvatar",
+    "kunlunxin": "Kunlunxin",
+    "metax": "MetaX",
+    "mthreads": "Moore Threads",
+    "nvidia": "NVIDIA",
+}
 SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"
-    " passed finished healthy enough open",
+    " passed finished healthy enough open kept",
     "orange": "major degraded rolled_back suspended",
     "blue": "notice approving submitted in_progress processing delivering starting placed shipped claimed made"
-    " confirmed issued info",
+    " confirmed issued info building saving checking copying coming moving",
     "yellow": "minor desired drain pending waiting terminating stopping send_back sent_back acknowledged drained urged"
     " warning asked"
     " upgrading restarting rolling_back paused queued not_run interrupted low unpublished",
     "red": "failed down refused rejected refuse lost firing critical revoked error unhealthy empty"
     " written_off recalled",
-    "secondary": "draft ended expired used closed removed exited released inactive deleted",
+    "secondary": "draft ended expired used closed removed exited released inactive deleted cancelled",
+}
+# What each colour says, on every page: never two things, and never alone.
+COLOUR_MEANINGS = {
+    "green": _("It works, or it was done"),
+    "blue": _("Somebody or something is at it"),
+    "yellow": _("It waits, or wants attention soon"),
+    "orange": _("It works with losses"),
+    "red": _("It failed, was refused, or wants somebody now"),
+    "secondary": _("It is over, or has not begun"),
 }
 STATE_COLOURS = {state: colour for colour, states in _COLOURS.items() for state in states.split()}

@@ -1,6 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
+from apps.console import views as console_views
 from apps.console.centre import setup_views, storage_views
 from apps.console.centre import views as centre_views
 from apps.console.operations import views, watching
@@ -16,6 +17,7 @@ urlpatterns = [
     path("setup/", setup_views.setup, name="setup"),
     path("centre/", centre_views.centre, name="centre"),
     path("centre/seller/", centre_views.seller, name="centre_seller"),
+    path("centre/components/", console_views.components, name="components"),
     path("centre/quotas/", centre_views.quotas, name="centre_quotas"),
     path("centre/tickets/", centre_views.tickets, name="centre_tickets"),
     path("centre/mail/", centre_views.mail, name="centre_mail"),

@@ -1,22 +1,27 @@
-"""The member's home: what waits, what runs, what it costs, what was asked lately."""
+"""The member's home: what waits, what runs, what it costs, what was asked lately; and what pages are made of."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
 from apps.approvals.selectors import task_list
 from apps.billing.charts import trend_option
 from apps.billing.selectors.accounts import account_overview
 from apps.billing.selectors.costs import cost_by_day, cost_total, own_cost_total
-from apps.identity.pages.access import page, show
-from apps.identity.pages.requests import TenantRequest
+from apps.console.centre.forms import CentreForm
+from apps.console.centre.views import MANAGE
+from apps.console.labels import COLOUR_MEANINGS, STATE_COLOURS
+from apps.identity.pages.access import operator_page, page, paged, show
+from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.kernel.actor import Actor
 from apps.kernel.reach import Records
 from apps.orders.selectors import form_list
@@ -26,6 +31,7 @@ from apps.scheduling.states import FINAL_STATES
 from apps.tenancy.models import Tenant
 
 SHOWN = 5
+_ICONS = settings.BASE_DIR / "static" / "src" / "icons.txt"
 
 
 @page()
@@ -100,3 +106,21 @@ def trend(request: TenantRequest) -> HttpResponse:
 def _month_begin(tenant: Tenant) -> datetime:
     now = timezone.localtime(timezone.now(), ZoneInfo(tenant.timezone))
     return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+@require_safe
+@operator_page(MANAGE)
+def components(request: PortalRequest) -> HttpResponse:
+    """What pages are put together from, live: for who builds or checks them (docs/design.md)."""
+    colours = [
+        {"code": code, "meaning": meaning, "states": sorted(s for s, c in STATE_COLOURS.items() if c == code)}
+        for code, meaning in COLOUR_MEANINGS.items()
+    ]
+    context = {
+        "colours": colours,
+        "gaps": ["gap-1", "gap-2", "gap-3", "gap-4", "gap-5"],
+        "icons": _ICONS.read_text(encoding="utf-8").split(),
+        "form": CentreForm(),
+        "page": paged(request, range(1, 48), per_page=3),
+    }
+    return show(request, "console/components", context)

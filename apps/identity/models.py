@@ -13,6 +13,11 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 
+def running_version() -> str:
+    """The version of this portal."""
+    return str(settings.WEIR_VERSION)
+
+
 class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.get(username__iexact=username)
@@ -74,6 +79,12 @@ class OperatorPost(PostFields):
 class User(AbstractBaseUser):
     """A natural person: login account, password, e-mail (PLAT-TEN-7). Disabled, never deleted."""
 
+    class Density(models.TextChoices):
+        """How close the lines of pages stand."""
+
+        COMFORTABLE = "comfortable", _("Comfortable")
+        COMPACT = "compact", _("Compact")
+
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     username = models.CharField(
         _("login account"), max_length=64, unique=True, validators=[UnicodeUsernameValidator()]
@@ -93,6 +104,18 @@ class User(AbstractBaseUser):
     must_change_password = models.BooleanField(_("must change the password"), default=False)
     # Roles whose guided tour was taken or waved away.
     tours_ended = ArrayField(models.CharField(max_length=64), default=list, editable=False)
+    # The version of the portal up to which what is new was read; whoever comes later knows no older one.
+    news_read = models.CharField(
+        max_length=64, default=running_version, db_default="", blank=True, editable=False
+    )
+    density = models.CharField(
+        _("density"),
+        max_length=12,
+        choices=Density,
+        default=Density.COMFORTABLE,
+        db_default=Density.COMFORTABLE,
+        editable=False,
+    )
     # Counted up to end every open session: each session is signed with the count of its day.
     session_epoch = models.PositiveIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -11,5 +11,6 @@ urlpatterns = [
     path("role/", views.role_switch, name="role"),
     path("account/tokens/", views.tokens, name="tokens"),
     path("account/tokens/<uuid:uid>/revoke/", views.token_revoke, name="token_revoke"),
+    path("account/density/", views.density, name="density"),
     path("account/password/", views.password, name="password"),
 ]

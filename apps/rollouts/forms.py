@@ -7,10 +7,10 @@ from apps.kernel.forms import SoundForm
 
 LEVELS = (
     ("", "–"),
-    ("debug", "debug"),
-    ("info", "info"),
-    ("warning", "warning"),
-    ("error", "error"),
+    ("debug", _("everything")),
+    ("info", _("what happens")),
+    ("warning", _("warnings")),
+    ("error", _("errors alone")),
 )
 
 

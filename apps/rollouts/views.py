@@ -75,7 +75,10 @@ def config_words(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
         "log_limit_mib": _("Output kept (MiB)"),
         "labels": _("Labels"),
     }
-    return [(names.get(key, key), _plain(value)) for key, value in config.items()]
+    return [
+        (names.get(key, key), dict(LEVELS).get(value, value) if key == "log_level" else _plain(value))
+        for key, value in config.items()
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -94,6 +97,9 @@ def kind_label(component: str) -> str:
         "torch": "PyTorch",
         "vscode": "VS Code",
         "command": _("Command"),
+        "fleet": _("Fleet"),
+        "portal": _("Portal"),
+        "scheduling": _("Scheduling"),
     }
     return names.get(component) or dict(ProcessKind.choices).get(component, component)
 

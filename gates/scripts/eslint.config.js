@@ -1,9 +1,9 @@
-// Our own scripts: the bundles in static/dist and packages are not ours.
+// Our own scripts: the bundles in static/dist, what is served of them, and packages are not ours.
 import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["**/dist/**"] },
+  { ignores: ["**/dist/**", "**/served/**"] },
   js.configs.recommended,
   {
     files: ["**/static/src/js/**/*.js"],

@@ -17,6 +17,19 @@ from portal.devstack.errors import LocalError
 
 ROOT = bootstrap.ROOT
 DIST = ROOT / "static" / "dist"
+# All that is served under /static/, each file under the name of its content, compressed.
+SERVED = ROOT / "static" / "served"
+# Where the files of Django's own pages come from.
+_LOCK = ROOT / "requirements" / "base.txt"
+# Packages whose own pages nobody opens.
+_LEFT_OUT = ("-i", "rest_framework", "-i", "guardian")
+# Settings that the command asks for and does not use.
+_NOWHERE = {
+    "WEIR_DATABASE_URL": "postgresql://weir@127.0.0.1:1/weir",
+    "WEIR_REDIS_URL": "redis://127.0.0.1:1/0",
+    "WEIR_SECRET_KEY": "collects-files-and-signs-nothing-at-all",
+    "DJANGO_SETTINGS_MODULE": "portal.settings.dev",
+}
 NODE_MAJOR_MIN = 20
 _TIMEOUT_S = 600
 
@@ -45,13 +58,24 @@ def build() -> bool:
         node = node_find()
         _install(node)
         _run(node, "static/build.mjs")
+        _collect()
         (DIST / "inputs.sha256").write_text(wanted)
         return True
+
+
+def kit_install() -> None:
+    """Have the locked packages of the browser in `node_modules`; quick where they are.
+
+    Raises:
+        LocalError: Node or npm failed; the text says what to do.
+    """
+    _install(node_find())
 
 
 def _inputs() -> Iterator[Path]:
     yield ROOT / "package-lock.json"
     yield ROOT / "static" / "build.mjs"
+    yield _LOCK
     yield from sorted(path for path in (ROOT / "static" / "src").rglob("*") if path.is_file())
 
 
@@ -113,11 +137,21 @@ def _major(node: str) -> int:
 
 def _run(node: Node, *arguments: str) -> None:
     path = f"{node.program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    _carry_out([str(node.program), *arguments], {"PATH": path})
+
+
+def _collect() -> None:
+    """Put what the build made, and the files of Django's own pages, where they are served from."""
+    shutil.rmtree(SERVED, ignore_errors=True)
+    _carry_out([sys.executable, "manage.py", "collectstatic", "--no-input", "-v", "0", *_LEFT_OUT], _NOWHERE)
+
+
+def _carry_out(command: list[str], environment: dict[str, str]) -> None:
     result = subprocess.run(
-        [str(node.program), *arguments],
+        command,
         check=False,
         cwd=ROOT,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

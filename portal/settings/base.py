@@ -49,6 +49,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "portal.middleware.request_id",
+    "portal.compression.compressed",
     # What a browser is told to beware of stands on refusals, too.
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -131,6 +132,8 @@ WEIR_BACKUP_KEEP = ENV.backup_keep
 WEIR_BACKUP_PASSPHRASE = ENV.backup_passphrase.get_secret_value()
 WEIR_SETUP_TOKEN = ENV.var_dir / "run" / "setup.token"
 WEIR_RELEASE_KEY = ENV.var_dir / "run" / "release.key"
+# The help's documents: every way of installing brings the whole tree along.
+WEIR_DOCS = ROOT / "docs"
 WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 # What finds the volumes and assets that work asks for, and the volume for its outputs: they stand above the scheduler.
 WEIR_VOLUME_MOUNTS = "apps.assets.mounts.mounts_of"

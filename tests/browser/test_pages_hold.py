@@ -1,5 +1,6 @@
 """Every page that the navigation leads to, wide and narrow, light and dark, in both languages, and by keyboard."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from playwright.sync_api import APIResponse, Page, ViewportSize
 
 from portal.devstack.demo_order import AMOUNTS, Journey
 from portal.devstack.stack import Stack
+from tests.browser.measures import DEMO, access_faults, english_faults
 from tests.browser.rules import content_faults, table_faults
 from tests.browser.visitor import NARROW, WIDE, Visitor
 from tests.harness.portal import password_of
@@ -18,6 +20,8 @@ from tests.harness.portal import password_of
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal pages")]
 Visit = Callable[[str], Visitor]
 CJK = re.compile(r"[\u4e00-\u9fff]")
+# Axe-core in the narrow windows, too: twice as long.
+EVERY_LOOK = bool(os.environ.get("WEIR_TEST_EVERY_LOOK"))
 LIVED_S = 10
 SOON_S = 20
 LINKS = """() => [...document.querySelectorAll("#sidebar a[href]")].map(link => link.pathname)"""
@@ -102,6 +106,9 @@ def faults(page: Page, path: str, language: str) -> Iterator[str]:
         yield f"{path} {language}: status {status}"
         return
     yield from word_faults(page, path, language)
+    if language == "zh":
+        yield from english_faults(page, path, DEMO)
+    yield from access_faults(page, f"{path} {language} {LOOKS[language][0][1]}")
     if not path.startswith("/admin/"):
         yield from content_faults(page, f"{path} {language}")
     yield from look_faults(page, f"{path} {language}", *LOOKS[language][0])
@@ -110,6 +117,8 @@ def faults(page: Page, path: str, language: str) -> Iterator[str]:
         # The admin's own frame looks at the reader's wish when it is loaded.
         page.reload()
     yield from look_faults(page, f"{path} {language}", *LOOKS[language][1])
+    if EVERY_LOOK:
+        yield from access_faults(page, f"{path} {language} {LOOKS[language][1][1]} narrow")
     dress(page, *LOOKS[language][0])
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from apps.catalog.types import ICONS
+from apps.console.help.documents import DOCUMENTS
 from apps.console.navigation.operators import OPERATORS
 from apps.console.navigation.tenant import TENANT
 from gates.sources import templates
@@ -28,6 +29,7 @@ def shown() -> Iterator[str]:
         yield group.icon
         yield from (entry.icon for entry in group.entries)
     yield from ICONS
+    yield from (document.icon for document in DOCUMENTS)
 
 
 def test_the_icons_that_pages_show_are_those_that_are_listed():

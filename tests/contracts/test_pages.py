@@ -1,6 +1,7 @@
 """The pages about one thing: each opens for its people, whole and in part, in both languages; and what the forms on
 them send does what their buttons say."""
 
+import html
 import re
 
 import pytest
@@ -64,6 +65,21 @@ def test_a_page_opens_for_its_people(world, who, path, language):
         answer = page.get(path, headers=headers)
         assert answer.status_code == 200, path
         assert "{%" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/resources/{resource}/", "weir logs "),
+        ("/files/{volume}/", "weir cp data.csv "),
+        ("/orders/{order}/", "weir order O"),
+    ],
+)
+def test_a_thing_says_how_programs_reach_it(world, path, told):
+    text = html.unescape(world.page("alice").get(world.fill(path)).content.decode())
+    shown = text.partition('data-test="own-examples"')[2]
+    assert world.fill(told) in shown
+    assert "Authorization: Bearer $WEIR_TOKEN" in shown
 
 
 def test_a_piece_of_a_log_ends_where_its_text_does(world):

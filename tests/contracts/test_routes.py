@@ -24,10 +24,12 @@ OPEN = {
 
 
 # What somebody without a role opens: the sign-in and the probes, what is about himself, lists of what is asked of him
-# (which are empty), the coupons that the centre offers to everybody, and the menu and the search, of these alone.
+# (which are empty), the coupons that the centre offers to everybody, the help, and the menu and the search, of these
+# alone.
 OWN_PAGES = {
-    "", "account/password/", "account/tokens/", "client/", "coupons/", "healthz", "inbox/", "menu/counts/",
-    "messages/", "messages/bell/", "password/forgotten/", "readyz", "search/", "tickets/",
+    "", "account/password/", "account/tokens/", "client/", "coupons/", "healthz", "help/", "help/api/",
+    "help/whats-new/", "inbox/", "menu/counts/", "messages/", "messages/bell/", "password/forgotten/", "readyz",
+    "search/", "tickets/",
 }  # fmt: skip
 
 

@@ -179,6 +179,7 @@ OPERATORS = (
             entry(_("All tables"), "table", "admin:index", *_WITH_TABLES),
             entry(_("API tokens"), "key", "identity:tokens"),
             entry(_("Command line"), "terminal-2", "client:install"),
+            entry(_("Help"), "help", "help:index"),
         ),
     ),
 )

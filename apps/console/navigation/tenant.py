@@ -99,6 +99,7 @@ TENANT = (
         (
             entry(_("API tokens"), "key", "identity:tokens"),
             entry(_("Command line"), "terminal-2", "client:install"),
+            entry(_("Help"), "help", "help:index"),
         ),
     ),
 )

@@ -7,6 +7,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import ngettext
 
+from apps.console.labels import VENDOR_LABELS
 from apps.console.reports.labels import FIGURES, HIDDEN, REPORT_NAMES, SECTIONS, figure_text
 
 register = template.Library()
@@ -36,7 +37,10 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     codes = [
         code for code in rows[0] if code not in HIDDEN and any(row[code] not in (None, "") for row in rows)
     ]
-    lines = [(row["name"], [figure_text(code, row[code]) for code in codes]) for row in rows]
+    lines = [
+        (VENDOR_LABELS.get(row["name"], row["name"]), [figure_text(code, row[code]) for code in codes])
+        for row in rows
+    ]
     return {"heads": [_word(code) for code in codes], "lines": lines}
 
 

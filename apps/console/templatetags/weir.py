@@ -23,6 +23,7 @@ from apps.console.labels import (
     NETWORK_LABELS,
     SOURCE_LABELS,
     STATE_COLOURS,
+    VENDOR_LABELS,
     VOLUMES_HELD_LABELS,
 )
 from apps.console.selling.forms.services import RESTARTS
@@ -243,6 +244,18 @@ def volumes_held_labels(said: str) -> list[str]:
 def component_label(code: str) -> str:
     """What a component of the pool is called."""
     return str(kind_label(code))
+
+
+@register.filter
+def vendor_label(code: str) -> str:
+    """What the maker of a card is called, by the name of its driver."""
+    return VENDOR_LABELS.get(code, code)
+
+
+@register.filter
+def version_label(version: str) -> str:
+    """A version of a program; one that runs from its source tree has no number."""
+    return _("from source") if version == "source" else version
 
 
 @register.filter

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
@@ -107,8 +108,14 @@ def operator_page(*permissions: str, changes: str = "") -> Callable[[View], View
 
 
 def _whole_path(request: PortalRequest) -> str:
-    """Where to come back to: a part of a page comes back to the page it is part of."""
-    return request.htmx.current_url_abs_path or "/" if request.htmx else request.get_full_path()
+    """Where to come back to: a part of a page comes back to the page it is part of, what was sent to where it was
+    typed."""
+    if request.htmx:
+        return request.htmx.current_url_abs_path or "/"
+    if request.method in ("GET", "HEAD"):
+        return request.get_full_path()
+    typed_on = urlsplit(request.headers.get("Referer", ""))
+    return typed_on.path if typed_on.netloc == request.get_host() else "/"
 
 
 def show(request: PortalRequest, name: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:

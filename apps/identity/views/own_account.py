@@ -25,6 +25,7 @@ from apps.identity.pages.sessions import session_begin
 from apps.identity.selectors import api_token_get, api_token_list
 from apps.identity.services.password_reset import password_reset_ask, password_reset_use, reset_link_user
 from apps.identity.services.password_sign_in import sign_in_check
+from apps.identity.services.reading import density_set
 from apps.identity.services.tokens import api_token_make, api_token_revoke
 from apps.identity.services.users import password_change, present_password_check
 from apps.kernel.errors import Forbidden, WeirError
@@ -119,6 +120,14 @@ def role_switch(request: PortalRequest) -> HttpResponse:
     schema = request.actor.tenant if request.actor.kind == "user" else ""
     request.session[f"{ROLE_SESSION_KEY}:{schema}"] = code
     return go(request, get_script_prefix())
+
+
+@require_POST
+@page(plane="both")
+def density(request: PortalRequest) -> HttpResponse:
+    """How close the lines of the reader's pages stand; he stays on the page that he changed it on."""
+    density_set(actor=request.actor, density=request.POST.get("density", ""))
+    return go(request, next_url(request, get_script_prefix()))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

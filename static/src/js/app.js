@@ -1,9 +1,12 @@
 // Starts what every page has.
 import { askFirst } from "./confirm.js";
 import { protectRequests } from "./csrf.js";
+import { keepDrafts } from "./drafts.js";
 import { markRefusedFields } from "./field_errors.js";
 import { linkFields } from "./fields.js";
+import { keepFocus } from "./focus.js";
 import { followLogs } from "./follow.js";
+import { tryCalls } from "./help.js";
 import { followTopics } from "./live.js";
 import { showLogs } from "./log.js";
 import { foldMenu } from "./menu.js";
@@ -11,7 +14,6 @@ import { sendFormsOnce } from "./once.js";
 import { openPalette } from "./palette.js";
 import { showProblems } from "./problems.js";
 import { fitTables } from "./tables.js";
-import { takeUploads } from "./uploads.js";
 
 protectRequests();
 sendFormsOnce();
@@ -25,4 +27,6 @@ followLogs();
 showLogs();
 followTopics();
 fitTables();
-takeUploads();
+tryCalls();
+keepDrafts();
+keepFocus();

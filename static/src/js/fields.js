@@ -1,6 +1,7 @@
 // Small things that fields do together.
 const PLACES = 1000;
 const WIDE = 100;
+const COPIED_MS = 2000;
 
 // A slider over several powers of ten goes up by proportion: from 128 MiB to 200 GiB each part of it is of use.
 function spreadSliders() {
@@ -65,8 +66,30 @@ async function copy(event) {
   const button = event.target.closest?.("[data-copy]");
   if (!button) return;
   const field = document.querySelector(button.dataset.copy);
-  field.select();
-  await navigator.clipboard?.writeText(field.value);
+  field.select?.();
+  await navigator.clipboard?.writeText(field.value ?? field.textContent);
+  sayCopied(button);
+}
+
+// The button itself says so for a moment.
+function sayCopied(button) {
+  const { copied } = button.dataset;
+  if (!copied || button.textContent === copied) return;
+  const before = button.textContent;
+  button.textContent = copied;
+  setTimeout(() => (button.textContent = before), COPIED_MS);
+}
+
+// Figures are pasted as they stand elsewhere: between blanks, with separators, in the wide digits of Chinese text.
+function pasteFigure(event) {
+  const field = event.target;
+  if (field.localName !== "input" || field.type !== "number") return;
+  const text = event.clipboardData.getData("text").normalize("NFKC");
+  const figure = text.replace(/[\s,'_]/g, "");
+  if (!/^[-+]?\d+(\.\d+)?$/.test(figure)) return;
+  event.preventDefault();
+  field.value = figure;
+  for (const name of ["input", "change"]) field.dispatchEvent(new Event(name, { bubbles: true }));
 }
 
 function goBack(event) {
@@ -96,6 +119,7 @@ export function linkFields() {
   document.addEventListener("input", followPartner);
   document.addEventListener("input", sayTime);
   document.addEventListener("change", checkAll);
+  document.addEventListener("paste", pasteFigure);
   document.addEventListener("click", copy);
   document.addEventListener("click", goBack);
 }

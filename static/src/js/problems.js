@@ -11,7 +11,16 @@ function tell(id) {
   const words = document.getElementById(id);
   if (!place || !words) return;
   place.replaceChildren(words.content.cloneNode(true));
+  place.dataset.problem = id;
   show(place);
+}
+
+// The portal answers again: that it did not is no longer true.
+function reached() {
+  const place = document.getElementById("problems");
+  if (place?.dataset.problem !== "problem-network") return;
+  place.replaceChildren();
+  delete place.dataset.problem;
 }
 
 export function showProblems() {
@@ -30,4 +39,6 @@ export function showProblems() {
   });
   document.addEventListener("htmx:responseError", () => tell("problem-server"));
   document.addEventListener("htmx:sendError", () => tell("problem-network"));
+  document.addEventListener("htmx:beforeOnLoad", reached);
+  document.body.addEventListener("weir:connected", reached);
 }

@@ -162,6 +162,4 @@ class Zone {
   }
 }
 
-export function takeUploads() {
-  for (const zone of document.querySelectorAll("[data-uploads]")) new Zone(zone);
-}
+for (const zone of document.querySelectorAll("[data-uploads]")) new Zone(zone);

@@ -52,6 +52,7 @@ MENU = {
     "admin:index": "EMFSC",
     "identity:tokens": "EMFSC",
     "client:install": "EMFSC",
+    "help:index": "EMFSC",
 }
 LETTERS = {
     "E": "executive", "M": "operations_manager", "F": "front_line", "S": "system_administrator",

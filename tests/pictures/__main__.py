@@ -1,0 +1,144 @@
+"""Pictures of the main pages of a demo that has been lived in, in both languages and themes, for documents.
+
+    python -m tests.pictures [FOLDER] [--only NAME]
+
+Each page becomes `NAME-en-light.png`, `NAME-en-dark.png`, `NAME-zh-light.png`, `NAME-zh-dark.png` in FOLDER, which is
+docs/pictures/pages unless it is named.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from portal.devstack.bootstrap import ROOT
+from portal.devstack.demo_order import AMOUNTS, Journey
+from portal.devstack.stack import Stack
+from tests.browser.conftest import ARGUMENTS, address_of
+from tests.harness.chromium import MISSING, PATH
+from tests.harness.portal import own_environment, password_of
+from tests.harness.prepared import folder_prepare
+
+# Who opens it, what it is called, where it is; `>` goes on to the first row of that list.
+PAGES = (
+    ("alice", "home", "/"),
+    ("alice", "catalogue", "/catalogue/"),
+    ("alice", "commodity", "/catalogue/>"),
+    ("alice", "applications", "/forms/"),
+    ("alice", "application", "/forms/>"),
+    ("alice", "orders", "/orders/"),
+    ("alice", "order", "/orders/>"),
+    ("alice", "resources", "/resources/"),
+    ("alice", "resource", "/resources/>"),
+    ("alice", "submit-work", "/resources/submit/"),
+    ("alice", "environments", "/resources/environments/"),
+    ("alice", "files", "/files/"),
+    ("alice", "images", "/images/"),
+    ("alice", "command-line", "/client/"),
+    ("alice", "help", "/help/"),
+    ("alice", "help-first-hour", "/help/engineers-first-hour/"),
+    ("alice", "help-api", "/help/api/workloads/workloads_create/"),
+    ("dan", "approvals", "/inbox/"),
+    ("olga", "bills", "/billing/bills/"),
+    ("olga", "bill", "/billing/bills/>"),
+    ("olga", "costs", "/billing/costs/"),
+    ("olga", "account", "/billing/account/"),
+    ("sam", "people", "/people/"),
+    ("sam", "organizations", "/organizations/"),
+    ("ops", "operations", "/"),
+    ("ops", "inbox", "/inbox/"),
+    ("ops", "workloads", "/scheduling/workloads/"),
+    ("ops", "tenants", "/tenants/"),
+    ("ops", "tenant", "/tenants/acme/"),
+    ("ops", "statistics", "/statistics/"),
+    ("ops", "accounts", "/accounts/"),
+    ("ops", "commodities", "/catalogue/"),
+    ("admin", "alarms", "/alarms/"),
+    ("admin", "pool", "/pool/"),
+    ("admin", "nodes", "/pool/nodes/"),
+    ("admin", "node", "/pool/nodes/>"),
+    ("admin", "devices", "/pool/devices/"),
+    ("admin", "queues", "/scheduling/queues/"),
+    ("admin", "policy", "/scheduling/policy/"),
+    ("admin", "centre", "/centre/"),
+    ("admin", "components", "/centre/components/"),
+    ("admin", "log", "/logs/"),
+)
+LANGUAGES = {"en": "en-US", "zh": "zh-CN"}
+THEMES = ("light", "dark")
+SIZE = {"width": 1280, "height": 900}
+LIVED_S = 10
+_FIRST_ROW = """() => document.querySelector("main [data-test$=-row] a[href^='/'], main [data-test=apply]")
+  ?.getAttribute("href")"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "pictures" / "pages")
+    parser.add_argument("--only", default="", help="the name of one page")
+    given = parser.parse_args()
+    if PATH is None:
+        print(MISSING, file=sys.stderr)
+        return 1
+    given.folder.mkdir(parents=True, exist_ok=True)
+    wanted = [page for page in PAGES if given.only in ("", page[1])]
+    place = Path(tempfile.mkdtemp(prefix="weir-pictures-"))
+    place.chmod(0o755)
+    try:
+        with own_environment():
+            _with_portal(place / "var", given.folder, wanted)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return 0
+
+
+def _with_portal(var_dir: Path, folder: Path, wanted: Iterable[tuple[str, str, str]]) -> None:
+    folder_prepare(var_dir, is_demo=True)
+    stack = Stack.in_folder(var_dir)
+    stack.start()
+    try:
+        journey = Journey(f"http://127.0.0.1:{stack.options.port}", password_of(stack), duration_s=LIVED_S)
+        journey.settle(journey.order_made("alice", "dan", AMOUNTS, "train a speech model"))
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=PATH, args=list(ARGUMENTS))
+            for language in LANGUAGES:
+                _take(browser, stack, folder, wanted, language)
+            browser.close()
+    finally:
+        stack.stop()
+
+
+def _take(
+    browser: Browser, stack: Stack, folder: Path, wanted: Iterable[tuple[str, str, str]], language: str
+) -> None:
+    windows: dict[str, Page] = {}
+    for who, name, path in wanted:
+        if who not in windows:
+            windows[who] = _signed_in(browser, stack, who, LANGUAGES[language])
+        page = windows[who]
+        page.goto(path.removesuffix(">"))
+        if path.endswith(">"):
+            page.goto(page.evaluate(_FIRST_ROW))
+        page.wait_for_load_state("networkidle")
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            page.screenshot(path=folder / f"{name}-{language}-{theme}.png", full_page=True)
+        print(f"{name} {language}")
+
+
+def _signed_in(browser: Browser, stack: Stack, who: str, locale: str) -> Page:
+    page = browser.new_context(base_url=address_of(stack, who), locale=locale, viewport=SIZE).new_page()
+    page.goto("/login/")
+    page.locator('[data-test="username"]').fill(who)
+    page.locator('[data-test="password"]').fill(password_of(stack))
+    page.locator('[data-test="sign-in"]').click()
+    page.wait_for_url(lambda url: "/login/" not in url)
+    return page
+
+
+if __name__ == "__main__":
+    sys.exit(main())
