@@ -20,6 +20,34 @@ class TokenForm(SoundForm):
     days = forms.IntegerField(label=_("Days"), min_value=1, max_value=366)
 
 
+class SavedViewForm(SoundForm):
+    """A list as it stands, to be kept under a name."""
+
+    page = forms.CharField(max_length=80)
+    name = forms.CharField(label=_("Name"), max_length=60)
+    query = forms.CharField(max_length=2000, required=False)
+
+
+class SavedViewNameForm(SoundForm):
+    name = forms.CharField(label=_("Name"), max_length=60)
+
+
+class ColumnsForm(SoundForm):
+    """The columns of a list that are to be shown, by their keys."""
+
+    page = forms.CharField(max_length=80)
+    columns = forms.TypedMultipleChoiceField(required=False)
+    # Those that everybody sees who chose none.
+    is_usual = forms.BooleanField(required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # What there is to choose of, the list itself knows: it takes no key that is none.
+        given = self.data.getlist("columns") if self.data else []
+        found: Any = self.fields["columns"]
+        found.choices = [(key, key) for key in given[:60] if len(key) <= 40 and key.isidentifier()]
+
+
 class PasswordForm(SoundForm):
     old_password = forms.CharField(label=_("Present password"), max_length=256, strip=False)
     new_password = forms.CharField(label=_("New password"), max_length=256, strip=False)

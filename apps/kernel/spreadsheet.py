@@ -1,4 +1,4 @@
-"""Tables as files that spreadsheets open: CSV and XLSX, written and read as text alone.
+"""Tables as files that spreadsheets open: CSV written and read, XLSX read (`workbook` writes it).
 
 Nothing is run on either side. What is written begins no formula; a formula that is read is refused by its row. What
 comes from outside is bounded before it is unpacked.
@@ -18,7 +18,6 @@ from django.utils.translation import gettext as _
 from apps.kernel.control_characters import has_control
 from apps.kernel.errors import InvalidInput, TooLarge
 
-XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 CSV_TYPE = "text/csv; charset=utf-8"
 FILE_MAX_BYTES = 1024 * 1024
 ROWS_MAX = 1000
@@ -65,37 +64,20 @@ def csv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
     return (writer.writerow([_csv_cell(value) for value in row]) for row in rows)
 
 
+def csv_pieces(rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
+    """A whole file of CSV, piece by piece, that spreadsheets take for UTF-8."""
+    # Without this mark they read it in their system's own encoding.
+    yield "\ufeff".encode()
+    for line in csv_lines(rows):
+        yield line.encode()
+
+
 def _csv_cell(value: object) -> object:
     if value is None:
         return ""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def xlsx_file(sheets: Iterable[tuple[str, Iterable[Sequence[str]]]]) -> bytes:
-    """A workbook with these sheets, each by its title; every cell is text."""
-    # Takes a fifth of a second to load: only who writes or reads one waits for it.
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-    from openpyxl.styles import Font
-
-    book = Workbook(write_only=True)
-    for title, rows in sheets:
-        sheet = book.create_sheet(title)
-        for number, row in enumerate(rows):
-            cells = []
-            for text in row:
-                cell = WriteOnlyCell(sheet, value="")
-                # Set by hand: openpyxl takes a text that begins with "=" for a formula.
-                cell.value, cell.data_type = ILLEGAL_CHARACTERS_RE.sub("", text), "s"
-                cell.number_format = "@"
-                if number == 0:
-                    cell.font = Font(bold=True)
-                cells.append(cell)
-            sheet.append(cells)
-    written = io.BytesIO()
-    book.save(written)
-    return written.getvalue()
 
 
 # --- reading ---------------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ class KeysetPage:
     """
 
     def __init__(self, request: HttpRequest, rows: QuerySet[Any], *, at: str = "at", most: int = 50) -> None:
+        # Of a list that says what it can do (`pages.lists`): how its reader has it.
+        self.state: Any = None
         place = _place(request.GET.get("before", ""))
         if place is not None:
             when, pk = place
