@@ -42,7 +42,6 @@ VOLUMES_HELD_LABELS = {
     "quota": _("By quotas of the file system: nothing is written past what was sold"),
     "watched": _("By measuring while work writes: what writes past what was sold is ended"),
 }
-SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"
     " passed finished healthy enough open",

@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -33,19 +34,19 @@ class SavedViewNameForm(SoundForm):
 
 
 class ColumnsForm(SoundForm):
-    """The columns of a list that are to be shown, by their keys."""
+    """The columns of a list that are to be shown, by their keys; a list takes none that it has not."""
 
     page = forms.CharField(max_length=80)
-    columns = forms.TypedMultipleChoiceField(required=False)
+    columns = forms.MultipleChoiceField(required=False)
     # Those that everybody sees who chose none.
     is_usual = forms.BooleanField(required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # What there is to choose of, the list itself knows: it takes no key that is none.
-        given = self.data.getlist("columns") if self.data else []
-        found: Any = self.fields["columns"]
-        found.choices = [(key, key) for key in given[:60] if len(key) <= 40 and key.isidentifier()]
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        given = [key for key in data.getlist("columns")[:60] if len(key) <= 40 and key.isidentifier()]
+        self.fields["columns"] = forms.MultipleChoiceField(
+            required=False, choices=[(key, key) for key in given]
+        )
 
 
 class PasswordForm(SoundForm):

@@ -19,14 +19,14 @@ from apps.console.tenants.overview import tenant_overview
 from apps.console.tenants.services import tenant_archive_take
 from apps.console.tenants.views.opening import tenant_address
 from apps.identity.pages.access import cleaned, operator_page, show
-from apps.identity.pages.lists.declared import Column, Listing
+from apps.identity.pages.lists.declared import Column, PageList
 from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.money import bill_round
 from apps.tenancy.selectors import tenant_find, tenant_shown
 from apps.tenancy.states import ENDED, TenantState
 
-TENANTS = Listing(
+TENANTS = PageList(
     Column("name", _("Name"), sort="name", value="name"),
     Column("code", _("Code"), sort="schema_name", value="schema_name"),
     Column("host", _("Address"), sort="host", value="host"),

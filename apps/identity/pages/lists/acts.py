@@ -7,14 +7,14 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.identity.pages.access import cleaned, go, next_url
 from apps.identity.pages.lists.declared import Text
 from apps.identity.pages.requests import PortalRequest
-from apps.kernel.errors import WeirError
+from apps.kernel.errors import NotFound, WeirError
 from apps.kernel.forms import SoundForm
 
 # No page of a list shows more.
@@ -35,7 +35,7 @@ class ListAct:
         asks_reason: a field for a reason stands beside it.
     """
 
-    url: str
+    url: Text
     label: Text
     icon: str
     confirm: Text = ""
@@ -45,24 +45,22 @@ class ListAct:
     @property
     def name(self) -> str:
         """The last part of its address, for tests."""
-        return self.url.rstrip("/").rpartition("/")[2]
+        return str(self.url).rstrip("/").rpartition("/")[2]
 
 
 class ChosenForm(SoundForm):
     """Which rows of a list were chosen."""
 
-    chosen = forms.TypedMultipleChoiceField(
-        label=gettext_lazy("Rows"),
-        coerce=UUID,
-        error_messages={"required": gettext_lazy("Choose rows first.")},
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        given = self.data.getlist("chosen") if self.data else []
-        found: Any = self.fields["chosen"]
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
         # Which of them there are, and whose, is asked of the rows themselves.
-        found.choices = [(text, text) for text in given[:CHOSEN_MAX] if _is_uid(text)]
+        given = [text for text in data.getlist("chosen")[:CHOSEN_MAX] if _is_uid(text)]
+        self.fields["chosen"] = forms.TypedMultipleChoiceField(
+            label=gettext_lazy("Rows"),
+            coerce=UUID,
+            choices=[(text, text) for text in given],
+            error_messages={"required": gettext_lazy("Choose rows first.")},
+        )
 
 
 class ChosenForReasonForm(ChosenForm):
@@ -102,6 +100,9 @@ def act_on_each(
         act: the one service, called with a row.
         back: where to go on to where the page did not say where it was.
         named: what people call a row.
+
+    Raises:
+        NotFound: there is none of the rows.
     """
     done, refused = 0, []
     for row in rows:
@@ -110,6 +111,8 @@ def act_on_each(
             done += 1
         except WeirError as error:
             refused.append((named(row), error.message))
+    if not done and not refused:
+        raise NotFound()
     if done:
         messages.success(request, ngettext("Done for %(n)s row.", "Done for %(n)s rows.", done) % {"n": done})
     if refused:

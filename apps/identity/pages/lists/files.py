@@ -24,7 +24,14 @@ FORMS = {"csv": CSV_TYPE, "xlsx": XLSX_TYPE}
 # More takes longer to write than a browser waits.
 ROWS_MAX = 500_000
 _AT_ONCE = 2000
+Prepare = Callable[[Sequence[Any]], Sequence[Any] | None]
 _IN_MEMORY_BYTES = 2**20
+
+
+def prepared(rows: list[Any], prepare: Prepare | None) -> list[Any]:
+    """The rows, or what `prepare` (see `show_list`) says stands for them."""
+    found = prepare(rows) if prepare is not None else None
+    return rows if found is None else list(found)
 
 
 def list_file(
@@ -33,7 +40,7 @@ def list_file(
     columns: Sequence[Column],
     rows: QuerySet[Any],
     *,
-    prepare: Callable[[Sequence[Any]], object] | None = None,
+    prepare: Prepare | None = None,
 ) -> FileResponse:
     """All rows as a download `weir-<name>-<day>.<form>`, with a head in the reader's language.
 
@@ -67,9 +74,7 @@ def list_file(
     return answer
 
 
-def _lines(
-    columns: Sequence[Column], rows: QuerySet[Any], prepare: Callable[[Sequence[Any]], object] | None
-) -> Iterator[list[object]]:
+def _lines(columns: Sequence[Column], rows: QuerySet[Any], prepare: Prepare | None) -> Iterator[list[object]]:
     yield [column.heading for column in columns]
     found, count = rows.iterator(chunk_size=_AT_ONCE), 0
     while some := list(islice(found, _AT_ONCE)):
@@ -79,9 +84,7 @@ def _lines(
                 _("The list has more than %(limit)s rows.") % {"limit": ROWS_MAX},
                 cure=_("Narrow it, and export it in parts."),
             )
-        if prepare is not None:
-            prepare(some)
-        for row in some:
+        for row in prepared(some, prepare):
             yield [_told(column.value_of(row)) for column in columns]
 
 

@@ -1,9 +1,10 @@
 """A page of a list, sorted, narrowed and with the columns that its reader chose: all of it stands in the address."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpResponseBase, QueryDict
 from django.utils.functional import cached_property
@@ -11,25 +12,21 @@ from django.utils.functional import cached_property
 from apps.identity.models import SavedView
 from apps.identity.pages.access import ROWS_PER_PAGE, show
 from apps.identity.pages.keyset import KeysetPage
-from apps.identity.pages.lists.declared import Column, Listing
-from apps.identity.pages.lists.files import FORMS, list_file
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.files import FORMS, Prepare, list_file, prepared
 from apps.identity.pages.requests import PortalRequest
 from apps.identity.selectors import saved_views
 
 # Further than this a page does not count: "more than 10,000" is all that anybody wants to know.
 COUNTED_MOST = 10_000
-# What is about how the list is shown, and does not narrow it.
-_SHOWING = ("sort", "columns", "page", "before", "export")
 # What a view that is kept does not say: where in the list somebody was.
 _PASSING = ("page", "before", "export")
-
-Prepare = Callable[[Sequence[Any]], object]
 
 
 def show_list(
     request: PortalRequest,
     template: str,
-    listing: Listing,
+    listing: PageList,
     rows: QuerySet[Any],
     context: dict[str, Any],
     *,
@@ -40,7 +37,8 @@ def show_list(
 
     Args:
         rows: what meets the conditions of the address; `context["chosen"]` are these.
-        prepare: gets the rows that are shown or written, some at a time, and puts on them what is not in their table.
+        prepare: gets the rows that are shown or written, some at a time, puts on them what is not in their table, and
+            gives what stands for them where that is something else.
     """
     if request.GET.get("export") in FORMS:
         return list_export(request, listing, rows, prepare=prepare)
@@ -49,7 +47,7 @@ def show_list(
 
 
 def list_export(
-    request: PortalRequest, listing: Listing, rows: QuerySet[Any], *, prepare: Prepare | None = None
+    request: PortalRequest, listing: PageList, rows: QuerySet[Any], *, prepare: Prepare | None = None
 ) -> HttpResponseBase:
     """All rows under the present conditions in their present order, with the columns that were chosen, as a file."""
     state = ListState(request, listing, {})
@@ -62,7 +60,7 @@ def list_export(
 
 def list_page(
     request: PortalRequest,
-    listing: Listing,
+    listing: PageList,
     rows: QuerySet[Any],
     chosen: Mapping[str, Any],
     *,
@@ -73,27 +71,35 @@ def list_page(
     state = ListState(request, listing, chosen)
     page: ListPage | KeysetPage
     if listing.keyset:
-        page = KeysetPage(request, rows, at=listing.keyset, most=per_page)
+        page = KeysetPage(state.given.get("before", ""), rows, at=listing.keyset, most=per_page)
+        page.state = state
     else:
-        page = ListPaginator(listing.ordered(rows, state.sort), per_page).get_page(request.GET.get("page"))
-    page.state = state
-    if prepare is not None:
-        prepare(list(page))
+        asked = state.given.get("page", "")
+        page = ListPage(listing.ordered(rows, state.sort), asked, state, per_page=per_page)
+    page.object_list = prepared(list(page), prepare)
     return page
+
+
+def _asked(request: PortalRequest) -> QueryDict:
+    """What the address says of the list. What a page fetches by itself, as the portal told it that something changed,
+    is the list as it stands in the window."""
+    if request.htmx and "Weir-Refresh" in request.headers:
+        address = urlsplit(request.htmx.current_url_abs_path or "")
+        if address.path == request.path:
+            return QueryDict(address.query)
+    return request.GET
 
 
 class ListState:
     """How somebody has a list now: its sort, its columns, what it is narrowed by, and the views that he keeps."""
 
-    def __init__(self, request: PortalRequest, listing: Listing, chosen: Mapping[str, Any]) -> None:
+    def __init__(self, request: PortalRequest, listing: PageList, chosen: Mapping[str, Any]) -> None:
         self.listing = listing
-        self.sort = listing.sort_of(request.GET.get("sort", ""))
-        self.is_narrowed = any(
-            value for name, value in chosen.items() if name not in (*listing.places, *_SHOWING)
-        )
+        self.given = _asked(request)
+        self.sort = listing.sort_of(self.given.get("sort", ""))
+        self.is_narrowed = listing.is_narrowed(chosen)
         self.path = request.path
         self._request = request
-        self._given = request.GET
 
     @cached_property
     def page_name(self) -> str:
@@ -116,11 +122,11 @@ class ListState:
     @cached_property
     def chosen_keys(self) -> frozenset[str]:
         """The columns that the address names, else those that the reader chose; none where he never did."""
-        return self.listing.shown(self._given.get("columns", "")) or self.listing.shown(self._kept[0])
+        return self.listing.shown(self.given.get("columns", "")) or self.listing.shown(self._kept[0])
 
     def shows(self, key: str) -> bool:
         """Whether a column is shown."""
-        return key in (self.chosen_keys or self.listing.usual)
+        return key in (self.chosen_keys or self.listing.usual_keys)
 
     @property
     def optional(self) -> Sequence[Column]:
@@ -152,7 +158,7 @@ class ListState:
     def cleared(self) -> str:
         """The query of the same list without what narrows it."""
         kept = {"sort", "columns", *self.listing.places}
-        return self._query({name: None for name in self._given if name not in kept})
+        return self._query({name: None for name in self.given if name not in kept})
 
     def query_with(self, **changes: str | None) -> str:
         """The query with other values, None for none, from the first page on."""
@@ -160,7 +166,7 @@ class ListState:
 
     def _query(self, changes: Mapping[str, str | None]) -> str:
         found = QueryDict(mutable=True)
-        for name, values in self._given.lists():
+        for name, values in self.given.lists():
             if name not in changes and (kept := [value for value in values if value]):
                 found.setlist(name, kept)
         for name, value in changes.items():
@@ -169,16 +175,12 @@ class ListState:
         return found.urlencode(safe=",")
 
 
-class ListPaginator(Paginator):
-    """Pages of rows that are counted as far as anybody cares; behind that one goes on page by page."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many rows there are, as far as anybody cares, and on how many pages."""
 
-    def __init__(self, rows: QuerySet[Any], per_page: int) -> None:
-        super().__init__(rows, per_page)
-
-    @cached_property
-    def count(self) -> int:
-        return self.object_list.order_by()[: COUNTED_MOST + 1].count()
-
+    count: int
+    num_pages: int
     most = COUNTED_MOST
 
     @property
@@ -186,36 +188,48 @@ class ListPaginator(Paginator):
         """Whether there are more rows than were counted."""
         return self.count > COUNTED_MOST
 
-    def validate_number(self, number: Any) -> int:
-        """The page as a whole number of one or more, however far: what is behind the count is not known."""
-        if self.is_more and str(number).isdecimal() and 0 < int(number) < 2**31:
-            return int(number)
-        return super().validate_number(number)
 
-    def page(self, number: Any) -> "ListPage":
-        number = self.validate_number(number)
-        begin = (number - 1) * self.per_page
-        found = list(self.object_list[begin : begin + self.per_page + 1])
-        return ListPage(found[: self.per_page], number, self, follows=len(found) > self.per_page)
+class ListPage:
+    """One page of a list that is sorted by anything, the nearest one where `asked` names none.
 
+    What lies behind the count is reached page by page.
+    """
 
-class ListPage(Page):
-    """One page, with the state of its list."""
-
-    state: ListState
-
-    def __init__(self, rows: list[Any], number: int, paginator: ListPaginator, *, follows: bool) -> None:
-        super().__init__(rows, number, paginator)
-        self._follows = follows
-
-    def has_next(self) -> bool:
-        return self._follows
-
-    def next_page_number(self) -> int:
-        return self.number + 1
-
-    def end_index(self) -> int:
-        return self.start_index() + len(self) - 1
+    def __init__(self, rows: QuerySet[Any], asked: str, state: ListState, *, per_page: int) -> None:
+        # Of the rows themselves nothing is needed but that they are there.
+        count = rows.order_by().values("pk")[: COUNTED_MOST + 1].count()
+        self.paginator = Counted(count, max(1, -(-count // per_page)))
+        self.state = state
+        number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 1
+        self.number = max(1, number if self.paginator.is_more else min(number, self.paginator.num_pages))
+        self._before = (self.number - 1) * per_page
+        found = list(rows[self._before : self._before + per_page + 1])
+        self.object_list = found[:per_page]
+        self.has_next = len(found) > per_page
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.object_list)
+
+    def __len__(self) -> int:
+        return len(self.object_list)
+
+    @property
+    def has_previous(self) -> bool:
+        return self.number > 1
+
+    @property
+    def previous_page_number(self) -> int:
+        return self.number - 1
+
+    @property
+    def next_page_number(self) -> int:
+        return self.number + 1
+
+    @property
+    def start_index(self) -> int:
+        """The place of its first row among all, from 1."""
+        return self._before + 1
+
+    @property
+    def end_index(self) -> int:
+        return self._before + len(self)
