@@ -20,6 +20,7 @@ from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.translatable import localized
 
 CARDS_PER_PAGE = 24
 
@@ -61,7 +62,12 @@ def commodity(request: TenantRequest, uid: UUID) -> HttpResponse:
 
 _CNY = gettext_lazy("CNY")
 COUPONS = PageList(
-    Column("coupon", gettext_lazy("Coupon"), sort="activity__name", value="activity.name"),
+    Column(
+        "coupon",
+        gettext_lazy("Coupon"),
+        sort=lambda: localized("activity__name_zh", "activity__name_en"),
+        value="activity.name",
+    ),
     Column("code", gettext_lazy("Code"), sort="code", value="code"),
     Column("face", gettext_lazy("Face value"), sort="face_value", value="face_value", unit=_CNY),
     Column("remaining", gettext_lazy("Remaining"), sort="remaining", value="remaining", unit=_CNY),

@@ -65,14 +65,18 @@ class TableNode(Node):
         if not rows:
             with context.push(**links):
                 return self._nothing(context, state)
-        lines = [Line(False, state) for _row in rows]
+        lines = [Line(is_head=True, state=state, target=links["target"])]
+        lines += [Line(is_head=False, state=state) for _row in rows]
+        cells = [self._cells(context, line, row) for line, row in zip(lines, [None, *rows], strict=True)]
+        # Where no row can be chosen there is nothing to do with several.
+        acts = acts if any(line.choice for line in lines) else ()
+        head, *written = [
+            _written(line, text, has_box=bool(acts)) for line, text in zip(lines, cells, strict=True)
+        ]
         shown = {
             **links,
-            "head": self._line(context, Line(True, state, links["target"]), has_boxes=bool(acts)),
-            "lines": [
-                self._line(context, line, self.loop.bound(row), has_boxes=bool(acts))
-                for line, row in zip(lines, rows, strict=True)
-            ],
+            "head": head,
+            "lines": written,
             "look": classes(
                 "table table-vcenter",
                 "" if "plain" in self.said.flags else "card-table",
@@ -81,7 +85,7 @@ class TableNode(Node):
             "attributes": attributes(values),
             "rows": found if hasattr(found, "paginator") else None,
             "keyset": found if isinstance(found, KeysetPage) else None,
-            "acts": acts if any(line.choice for line in lines) else (),
+            "acts": acts,
         }
         with context.push(**shown):
             return Engine.get_default().get_template("_table.html").render(context)
@@ -92,13 +96,15 @@ class TableNode(Node):
         with context.push(nothing_yet="" if state.is_narrowed else self.nodelist_none.render(context)):
             return Engine.get_default().get_template("_list_nothing.html").render(context)
 
-    def _line(
-        self, context: Context, line: Line, variables: dict[str, Any] | None = None, *, has_boxes: bool
-    ) -> SafeString:
-        with context.push(**(variables or {}), **{"parts:table": line}):
-            cells = markup(self.nodelist, context)
-        box = _box(line) if has_boxes else SafeString()
-        return format_html("<tr{}>{}{}</tr>", attributes(line.attributes), box, cells)
+    def _cells(self, context: Context, line: Line, row: Any) -> SafeString:
+        variables = {} if line.is_head else self.loop.bound(row)
+        with context.push(**variables, **{"parts:table": line}):
+            return markup(self.nodelist, context)
+
+
+def _written(line: Line, cells: SafeString, *, has_box: bool) -> SafeString:
+    box = _box(line) if has_box else SafeString()
+    return format_html("<tr{}>{}{}</tr>", attributes(line.attributes), box, cells)
 
 
 def _box(line: Line) -> SafeString:
@@ -111,7 +117,7 @@ def _box(line: Line) -> SafeString:
             _("Choose all rows of this page"),
         )
     if not line.choice:
-        return format_html('<td class="w-1"></td>')
+        return mark_safe('<td class="w-1"></td>')
     return format_html(
         '<td class="w-1"><input class="{}" type="checkbox" name="chosen" value="{}" form="{}" aria-label="{}" '
         'data-test="choose"></td>',
@@ -192,7 +198,7 @@ def _sort_link(line: Line, key: str, label: Any) -> SafeString:
     """The head of a column that sorts: upwards, then downwards."""
     assert line.state is not None, "a head that sorts is of a list that says what it can do"
     direction = _direction(line.state, key)
-    href = "?" + line.state.query_with(sort=f"-{key}" if direction == "ascending" else key)
+    href = "?" + line.state.query_with(sort=line.state.turned(key))
     icon = {"ascending": "chevron-up", "descending": "chevron-down"}.get(direction or "", "selector")
     live = {"hx_get": href, "hx_target": line.target, "hx_push_url": "true"} if line.target else {}
     named = {"id": f"sort-{key}", "class": "sort-link", "href": href, "data_test": f"sort-{key}"}

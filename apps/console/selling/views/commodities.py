@@ -98,7 +98,7 @@ COMMODITIES = PageList(
     ),
     Column("tenants", gettext_lazy("Open to all tenants"), sort="is_for_all", value="is_for_all"),
     Column("version", gettext_lazy("Version"), sort="version", value="version"),
-    Column("state", gettext_lazy("State"), sort="state", value="get_state_display"),
+    Column("listed", gettext_lazy("On sale"), sort=("is_listed", "is_enabled"), value="is_listed"),
 )
 
 

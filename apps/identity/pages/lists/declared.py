@@ -18,6 +18,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Case, F, IntegerField, Model, QuerySet, Value, When
 from django.db.models.expressions import OrderBy
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 Text = str | Promise
 Told = str | Callable[[Any], object] | None
@@ -55,7 +56,8 @@ class Column:
     @property
     def heading(self) -> str:
         """Its head in a file."""
-        return f"{self.label} ({self.unit})" if self.unit else str(self.label)
+        named = {"label": self.label, "unit": self.unit}
+        return _("%(label)s (%(unit)s)") % named if self.unit else str(self.label)
 
     def value_of(self, row: Any) -> object:
         """What a file says of a row; None for nothing."""

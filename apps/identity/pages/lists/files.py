@@ -85,10 +85,10 @@ def _lines(columns: Sequence[Column], rows: QuerySet[Any], prepare: Prepare | No
                 cure=_("Narrow it, and export it in parts."),
             )
         for row in prepared(some, prepare):
-            yield [_told(column.value_of(row)) for column in columns]
+            yield [_plain(column.value_of(row)) for column in columns]
 
 
-def _told(value: object) -> object:
+def _plain(value: object) -> object:
     """A value as a spreadsheet is given it: instants by the clock of the zone that is set, truths in words."""
     if isinstance(value, bool):
         return _("Yes") if value else _("No")

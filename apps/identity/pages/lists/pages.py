@@ -139,6 +139,16 @@ class ListState:
         return [(column, self.shows(column.key)) for column in self.optional]
 
     @property
+    def sortable(self) -> list[tuple[Column, str]]:
+        """Each column that sorts, and the query that sorts by it: upwards, then downwards."""
+        columns = () if self.listing.keyset else self.listing.columns
+        return [(column, self.query_with(sort=self.turned(column.key))) for column in columns if column.sort]
+
+    def turned(self, key: str) -> str:
+        """The sort by a column that comes after the present one."""
+        return f"-{key}" if self.sort == key else key
+
+    @property
     def here(self) -> str:
         """The address of the list as it stands, on its present page."""
         return f"{self.path}?{self._query({})}"
