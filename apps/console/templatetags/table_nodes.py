@@ -18,6 +18,8 @@ from apps.identity.pages.keyset import KeysetPage
 from apps.identity.pages.lists.pages import ListPage, ListState
 
 WIDTHS = ("sm", "md", "lg", "xl")
+# By the direction that a column is sorted in, "" for none.
+SORT_ICONS = {"": "selector", "ascending": "chevron-up", "descending": "chevron-down"}
 _ACTS_FORM = "list-acts"
 
 
@@ -199,7 +201,7 @@ def _sort_link(line: Line, key: str, label: Any) -> SafeString:
     assert line.state is not None, "a head that sorts is of a list that says what it can do"
     direction = _direction(line.state, key)
     href = "?" + line.state.query_with(sort=line.state.turned(key))
-    icon = {"ascending": "chevron-up", "descending": "chevron-down"}.get(direction or "", "selector")
+    icon = SORT_ICONS[direction or ""]
     live = {"hx_get": href, "hx_target": line.target, "hx_push_url": "true"} if line.target else {}
     named = {"id": f"sort-{key}", "class": "sort-link", "href": href, "data_test": f"sort-{key}"}
     return format_html(

@@ -2,15 +2,23 @@
 
 import csv
 import io
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from openpyxl import load_workbook
 
+from apps.audit.models import Record
+from apps.fleet.models import Node
 from apps.identity.models import SavedView
+from apps.identity.pages.lists import pages
+from apps.kernel.actor import SYSTEM
+from apps.telemetry.models import Alarm
+from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 from apps.tenancy.models import Tenant
 from tests.apps.console.test_settlement_pages import text
+from tests.apps.scheduling.pool import node_make
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +109,21 @@ def test_nobody_changes_anothers_view(boss, operator, acme):
     )
 
 
+def test_what_the_page_fetches_by_itself_is_the_list_as_it_stands_in_the_window(boss, acme, globex):
+    told = {
+        "HX-Request": "true",
+        "HX-Current-URL": "http://localhost/tenants/?sort=-name&columns=name,state&search=",
+        "Weir-Refresh": "true",
+    }
+    page = text(boss.get("/tenants/", {"search": ""}, headers=told))
+    assert names(page) == ["globex", "acme"]
+    assert "sort-code" not in page
+    # A person who presses something asks for what he presses, and another page's address says nothing here.
+    assert names(text(boss.get("/tenants/", headers=told | {"Weir-Refresh": ""})))
+    told["HX-Current-URL"] = "http://localhost/bills/?sort=-name"
+    assert names(text(boss.get("/tenants/", headers=told))) == ["acme", "globex"]
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -151,3 +174,63 @@ def test_what_a_filter_leaves_empty_is_told_apart_from_what_is_not_there_yet(bos
     page = text(boss.get("/tenants/", {"search": "nobody", "sort": "-name"}))
     assert 'data-test="no-match"' in page
     assert 'href="/tenants/?sort=-name" data-test="clear-filters"' in page
+
+
+def test_several_alarms_are_acknowledged_at_once_and_what_is_refused_is_told_with_its_reason(boss, operator):
+    for key in ("a", "b", "c"):
+        alarm_raise(actor=SYSTEM, key=key, level="minor", source="rules", msgid="Hot")
+    rows = list(Alarm.objects.order_by("key"))
+    alarm_resolve(actor=SYSTEM, key="c")
+    page = text(boss.get("/alarms/"))
+    assert page.count('data-test="choose"') == 2
+    assert 'data-test="act-acknowledge"' in page
+    chosen = {"chosen": [str(row.uid) for row in rows], "next": "/alarms/?sort=level"}
+    answer = boss.post("/alarms/acknowledge/", chosen, follow=True)
+    assert answer.redirect_chain == [("/alarms/?sort=level", 302)]
+    shown = text(answer)
+    assert "Done for 2 rows." in shown
+    assert "1 row refused it:" in shown
+    assert [row.state for row in Alarm.objects.order_by("key")] == [
+        "acknowledged",
+        "acknowledged",
+        "resolved",
+    ]
+    assert Record.objects.filter(name="alarm_acknowledge").count() == 2, "an act of each row"
+    reader = operator("executive", username="reader").page()
+    assert 'data-test="choose"' not in text(reader.get("/alarms/"))
+    assert reader.post("/alarms/acknowledge/", chosen).status_code == 403
+
+
+@pytest.mark.parametrize("given", [{}, {"chosen": "x"}, {"chosen": ""}, {"chosen": "A" * 5000}])
+def test_nothing_that_can_be_chosen_is_refused(boss, given):
+    assert boss.post("/alarms/acknowledge/", given).status_code == 400
+
+
+def test_what_is_not_there_cannot_be_acted_on(boss):
+    assert boss.post("/alarms/acknowledge/", {"chosen": str(uuid4())}).status_code == 404
+
+
+def test_nodes_are_a_table_too_and_several_are_drained_at_once(boss, acme):
+    node_make()
+    page = text(boss.get("/pool/nodes/", {"layout": "table"}))
+    node = Node.objects.get()
+    assert f'data-test="node-row" data-name="{node.name}"' in page
+    assert "Nothing matches" in text(boss.get("/pool/nodes/", {"layout": "table", "search": "zz"}))
+    boss.post("/pool/nodes/drain/", {"chosen": node.uid})
+    node.refresh_from_db()
+    assert node.is_drained
+    boss.post("/pool/nodes/undrain/", {"chosen": node.uid})
+    node.refresh_from_db()
+    assert not node.is_drained
+
+
+def test_a_page_far_behind_the_count_is_reached_and_one_that_is_none_is_the_nearest(
+    monkeypatch, boss, acme, globex
+):
+    assert names(text(boss.get("/tenants/", {"page": "99"}))) == ["acme", "globex"]
+    for wrong in ("0", "-1", "x", "9" * 30, "1.5"):
+        assert names(text(boss.get("/tenants/", {"page": wrong}))) == ["acme", "globex"]
+    monkeypatch.setattr(pages, "COUNTED_MOST", 1)
+    page = text(boss.get("/tenants/"))
+    assert "more than 1 rows" in page
+    assert 'data-test="no-match"' not in text(boss.get("/tenants/", {"page": "7"}))

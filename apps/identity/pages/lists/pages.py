@@ -19,6 +19,8 @@ from apps.identity.selectors import saved_views
 
 # Further than this a page does not count: "more than 10,000" is all that anybody wants to know.
 COUNTED_MOST = 10_000
+# From so many rows on it is worth a query more to put them in order by their keys.
+MANY = 1000
 # What a view that is kept does not say: where in the list somebody was.
 _PASSING = ("page", "before", "export")
 
@@ -191,7 +193,11 @@ class Counted:
 
     count: int
     num_pages: int
-    most = COUNTED_MOST
+
+    @property
+    def most(self) -> int:
+        """As many as are counted."""
+        return COUNTED_MOST
 
     @property
     def is_more(self) -> bool:
@@ -212,10 +218,22 @@ class ListPage:
         self.state = state
         number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else 1
         self.number = max(1, number if self.paginator.is_more else min(number, self.paginator.num_pages))
-        self._before = (self.number - 1) * per_page
-        found = list(rows[self._before : self._before + per_page + 1])
+        found = self._found(rows, per_page)
+        if not found and self.number > 1:
+            self.number = self.paginator.num_pages
+            found = self._found(rows, per_page)
         self.object_list = found[:per_page]
         self.has_next = len(found) > per_page
+
+    def _found(self, rows: QuerySet[Any], per_page: int) -> list[Any]:
+        self._before = (self.number - 1) * per_page
+        few = slice(self._before, self._before + per_page + 1)
+        if self.paginator.count < MANY:
+            return list(rows[few])
+        # What is put in order is keys alone: whole rows, with what they are joined to, are wide.
+        keys = list(rows.values_list("pk", flat=True)[few])
+        found = {row.pk: row for row in rows.order_by().filter(pk__in=keys)}
+        return [found[key] for key in keys if key in found]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.object_list)
