@@ -212,6 +212,7 @@ def test_what_is_not_there_cannot_be_acted_on(boss):
 
 def test_nodes_are_a_table_too_and_several_are_drained_at_once(boss, acme):
     node_make()
+    Node.objects.update(uid=str(uuid4()))
     page = text(boss.get("/pool/nodes/", {"layout": "table"}))
     node = Node.objects.get()
     assert f'data-test="node-row" data-name="{node.name}"' in page
