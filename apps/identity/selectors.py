@@ -35,12 +35,12 @@ def user_names(ids: set[int]) -> dict[int, str]:
 
 def saved_views(actor: Actor, page: str) -> list[SavedView]:
     """How the actor keeps the list of a page: his views in all tenants, and nameless the columns that he chose."""
-    return list(SavedView.objects.filter(user_id=actor.user_id, page=page))
+    return list(SavedView.objects.filter(user=actor.user_id, page=page))
 
 
 def saved_view_get(actor: Actor, uid: UUID) -> SavedView:
     """A named view of the actor's own; NotFound for any other."""
-    row = SavedView.objects.filter(user_id=actor.user_id, uid=uid).exclude(name="").first()
+    row = SavedView.objects.filter(user=actor.user_id, uid=uid).exclude(name="").first()
     if row is None:
         raise NotFound()
     return row

@@ -20,6 +20,7 @@ def saved_view_keep(*, actor: Actor, page: str, name: str, query: str) -> SavedV
         InvalidInput: the name says nothing.
         Conflict: there are `VIEWS_MAX` of this list.
     """
+    assert actor.user_id is not None, "a view is somebody's"
     name = _said(name)
     mine = SavedView.objects.filter(user_id=actor.user_id, page=page, schema=actor.tenant)
     if not mine.filter(name=name).exists() and mine.exclude(name="").count() >= VIEWS_MAX:
@@ -61,11 +62,14 @@ def saved_view_delete(*, actor: Actor, view: SavedView) -> None:
 @service(recorded=False, own=True)
 def columns_choose(*, actor: Actor, page: str, columns: list[str]) -> None:
     """Show these columns of a list from now on, in every tenant; with none chosen, the usual ones."""
-    mine = {"user_id": actor.user_id, "page": page, "schema": "", "name": ""}
-    if columns:
-        SavedView.objects.update_or_create(**mine, defaults={"query": ",".join(columns)})
-    else:
-        SavedView.objects.filter(**mine).delete()
+    assert actor.user_id is not None, "a choice is somebody's"
+    mine = SavedView.objects.filter(user_id=actor.user_id, page=page, schema="", name="")
+    if not columns:
+        mine.delete()
+        return
+    SavedView.objects.update_or_create(
+        user_id=actor.user_id, page=page, schema="", name="", defaults={"query": ",".join(columns)}
+    )
 
 
 def _said(name: str) -> str:
