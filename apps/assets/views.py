@@ -1,6 +1,7 @@
 """My models, datasets and algorithms: lists, an asset with its versions and files, publishing; and the operators' list
 of all tenants' assets, with nothing to change and nothing to open."""
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
@@ -9,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.assets.forms import (
@@ -36,30 +38,46 @@ from apps.assets.services.assets import asset_change, asset_delete, asset_make
 from apps.assets.services.versions import version_delete, version_publish
 from apps.assets.states import AssetKind, VersionState
 from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, paged, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.storage.file_answers import file_answer
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.selectors import opened_uids, volume_list
 from apps.tenancy.selectors import tenant_list
 
+ASSETS = PageList(
+    Column("name", pgettext_lazy("thing", "Name"), sort="name", value="name"),
+    Column("kind", gettext_lazy("Kind"), sort=ranked("kind", AssetKind.values), value="get_kind_display"),
+    Column("newest", gettext_lazy("Newest version"), sort="newest", value="newest"),
+    Column("platform", gettext_lazy("Platform"), value=lambda row: ", ".join(row.platforms)),
+    Column("owner", gettext_lazy("Owner"), sort="owner__display_name", value="owner.display_name"),
+    Column("tags", gettext_lazy("Tags"), value=lambda row: ", ".join(row.tags), is_extra=True),
+    Column("created", gettext_lazy("Created"), sort="created_at", value="created_at", is_extra=True),
+    order="name",
+    places=("kind",),
+)
+
 
 @page(P.VIEW)
-def assets(request: TenantRequest) -> HttpResponse:
+def assets(request: TenantRequest) -> HttpResponseBase:
     """The assets that the reader may use, by kind (PLAT-ASSET-2, PLAT-ASSET-3, PLAT-ASSET-5)."""
     chosen = cleaned(AssetsForm(request.GET))
     names = platform_names()
-    rows = paged(request, asset_list(actor=request.actor, **chosen))
-    for row in rows:
-        row.platforms = [names.get(code, code) for code in row.platforms]
+
+    def name_platforms(rows: Sequence[Asset]) -> None:
+        for row in rows:
+            row.platforms = [names.get(code, code) for code in row.platforms]  # type: ignore[attr-defined]
+
     context = {
-        "rows": rows,
         "chosen": chosen,
         "others": filter_query({name: chosen[name] for name in ("search", "reach", "tag", "platform")}),
         "platforms": names,
         "form": AssetNewForm(initial={"kind": chosen["kind"]}),
         "may_use": request.actor.may(P.USE) and not request.actor.is_read_only,
     }
-    return show(request, "assets/assets", context)
+    rows = asset_list(actor=request.actor, **chosen)
+    return show_list(request, "assets/assets", ASSETS, rows, context, prepare=name_platforms)
 
 
 @require_POST

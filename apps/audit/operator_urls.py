@@ -5,6 +5,5 @@ from apps.audit import views
 app_name = "operation_log"
 urlpatterns = [
     path("", views.records, name="records"),
-    path("export/", views.export, name="export"),
     path("<uuid:uid>/", views.record, name="record"),
 ]

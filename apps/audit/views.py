@@ -1,22 +1,22 @@
 """The operation log on the operators' pages: who did what to what, in words; read, never written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse, StreamingHttpResponse
-from django.utils.http import urlencode
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.translation import gettext_lazy as _
 
-from apps.audit.exports import record_lines
 from apps.audit.forms import RecordsForm
 from apps.audit.models import Record
 from apps.audit.selectors import record_get, record_list
 from apps.audit.text.acts import act_text, acts_named
 from apps.audit.text.subjects import SUBJECTS, subject_name, subject_text
 from apps.identity.pages.access import cleaned, operator_page, show
-from apps.identity.pages.keyset import KeysetPage
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
-from apps.kernel.spreadsheet import CSV_TYPE
 from apps.tenancy.selectors import tenant_list
 
 VIEW = "audit.view"
@@ -37,30 +37,38 @@ class Described:
         return cls(row, act_text(row.name), kind, subject_name(row.detail, row.subject_id))
 
 
+RECORDS = PageList(
+    Column("time", _("Time"), value="at"),
+    Column("person", _("Person"), value="actor_name"),
+    Column("role", _("Role"), value="role", is_extra=True),
+    Column("act", _("Act"), value="described.act"),
+    Column("subject", _("Subject"), value="described.subject"),
+    Column("name", _("Name"), value="described.name"),
+    Column("tenant", _("Tenant"), value="schema"),
+    Column("identifier", _("Identifier"), value="subject_id", is_extra=True),
+    Column("request", _("Request"), value="request_id", is_extra=True),
+    keyset="at",
+)
+_PER_PAGE = 50
+
+
 @operator_page(VIEW)
-def records(request: PortalRequest) -> HttpResponse:
+def records(request: PortalRequest) -> HttpResponseBase:
     """Acts of everybody, newest first."""
     chosen = _chosen(request)
-    rows = KeysetPage(request, _found(chosen))
     context = {
-        "rows": rows,
-        "lines": [Described.of(row) for row in rows],
         "chosen": chosen,
         "tenants": tenant_list(),
         "kinds": sorted(((kind, subject_text(kind)) for kind in SUBJECTS), key=lambda pair: pair[1]),
-        "export": urlencode({name: value for name, value in chosen.items() if value}),
-        "is_narrowed": any(chosen.values()),
     }
-    return show(request, "audit/records", context)
+    return show_list(
+        request, "audit/records", RECORDS, _found(chosen), context, per_page=_PER_PAGE, prepare=_describe
+    )
 
 
-@operator_page(VIEW)
-def export(request: PortalRequest) -> StreamingHttpResponse:
-    """Exactly the acts that meet the present conditions, as CSV."""
-    response = StreamingHttpResponse(record_lines(_found(_chosen(request))), content_type=CSV_TYPE)
-    response["Content-Disposition"] = 'attachment; filename="weir-operation-log.csv"'
-    response["X-Accel-Buffering"] = "no"
-    return response
+def _describe(rows: Sequence[Record]) -> None:
+    for row in rows:
+        row.described = Described.of(row)  # type: ignore[attr-defined]
 
 
 @operator_page(VIEW)

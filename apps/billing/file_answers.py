@@ -8,7 +8,7 @@ from apps.billing.overview import bill_document, bill_parts, part_lengths
 from apps.billing.report.pdf import pdf_of
 from apps.billing.report.xlsx import xlsx_of
 from apps.kernel.actor import Actor
-from apps.kernel.spreadsheet import XLSX_TYPE
+from apps.kernel.workbook import XLSX_TYPE
 
 
 def bill_file(actor: Actor, bill: Bill, kind: str) -> HttpResponse:

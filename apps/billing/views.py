@@ -5,7 +5,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -30,6 +30,8 @@ from apps.billing.services.bills import bill_confirm, bill_make, bill_pay
 from apps.billing.states import BillState
 from apps.catalog.selectors.coupons import coupon_list, coupons_for
 from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
@@ -49,19 +51,32 @@ DIMENSIONS = {
 }
 
 
+_CNY = gettext_lazy("CNY")
+TRANSACTIONS = PageList(
+    Column("time", gettext_lazy("Time"), sort="created_at", value="created_at"),
+    Column("kind", gettext_lazy("Kind"), sort="kind", value="get_kind_display"),
+    Column("reference", gettext_lazy("Reference"), sort="reference", value="reference", is_extra=True),
+    Column("reason", gettext_lazy("Reason"), value="reason", is_extra=True),
+    Column("amount", gettext_lazy("Amount"), value="total", unit=_CNY),
+    Column("coupons", gettext_lazy("From coupons"), value="coupon_amount", unit=_CNY),
+    Column("change", gettext_lazy("Balance change"), value="balance_change", unit=_CNY),
+    Column("balance", gettext_lazy("Balance after"), value="balance_after", unit=_CNY),
+    order="-time",
+)
+
+
 @page("billing.view")
-def account(request: TenantRequest) -> HttpResponse:
+def account(request: TenantRequest) -> HttpResponseBase:
     """Balance, coupons and past transactions (PLAT-OPS-7, -8, -31)."""
     books_check(request.actor)
     tenant = request.entered_tenant
     context = {
         "overview": account_overview(tenant=tenant),
         "coupons": coupon_list(tenant=tenant, state="claimed"),
-        "rows": paged(request, transaction_list(tenant=tenant)),
         "topic": _topic(tenant),
         "live": [_topic(tenant)],
     }
-    return show(request, "billing/account", context)
+    return show_list(request, "billing/account", TRANSACTIONS, transaction_list(tenant=tenant), context)
 
 
 @page("billing.view")
@@ -90,14 +105,25 @@ def _beginning(tenant: Tenant, span: str) -> datetime:
     return month if span == "month" else month.replace(month=1)
 
 
+BILLS = PageList(
+    Column("no", gettext_lazy("Number"), sort="no", value="no"),
+    Column("from", gettext_lazy("From"), sort="period_from", value="period_from"),
+    Column("until", gettext_lazy("Until"), sort="period_until", value="period_until"),
+    Column("total", gettext_lazy("Total"), sort="total", value="shown_total", unit=_CNY),
+    Column("state", gettext_lazy("State"), sort=ranked("state", BillState.values), value="get_state_display"),
+    Column("made", gettext_lazy("Made"), sort="made_at", value="made_at"),
+    Column("paid", gettext_lazy("Paid"), sort="paid_at", value="paid_at", is_extra=True),
+    order="-made",
+)
+
+
 @page("billing.view")
-def bills(request: TenantRequest) -> HttpResponse:
+def bills(request: TenantRequest) -> HttpResponseBase:
     """All bills, or of each the part that the reader reaches."""
     is_whole = request.actor.reaches_all(Records.COSTS)
     chosen = cleaned(BillsForm(request.GET))
     rows = bill_list(actor=request.actor, tenant=request.entered_tenant, state=chosen["state"])
     context = {
-        "rows": paged(request, rows),
         "chosen": chosen,
         "states": BillState.choices,
         "is_whole": is_whole,
@@ -106,7 +132,7 @@ def bills(request: TenantRequest) -> HttpResponse:
         "topic": _topic(request.entered_tenant),
         "live": [_topic(request.entered_tenant)],
     }
-    return show(request, "billing/bills", context)
+    return show_list(request, "billing/bills", BILLS, rows, context)
 
 
 def _topic(tenant: Tenant) -> str:

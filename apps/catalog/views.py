@@ -3,9 +3,10 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.catalog.forms import CommodityFilterForm, CouponCentreForm
@@ -14,8 +15,12 @@ from apps.catalog.selectors.commodities import category_list, commodity_get, com
 from apps.catalog.selectors.coupons import coupon_activity_list, coupon_list, coupon_usable_list
 from apps.catalog.selectors.prices import price_lines, price_version_get, prices_least
 from apps.catalog.services.coupons import coupon_claim
+from apps.catalog.states import CouponState
 from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.translatable import localized
 
 CARDS_PER_PAGE = 24
 
@@ -55,18 +60,37 @@ def commodity(request: TenantRequest, uid: UUID) -> HttpResponse:
     return show(request, "catalog/commodity", context)
 
 
+_CNY = gettext_lazy("CNY")
+COUPONS = PageList(
+    Column(
+        "coupon",
+        gettext_lazy("Coupon"),
+        sort=lambda: localized("activity__name_zh", "activity__name_en"),
+        value="activity.name",
+    ),
+    Column("code", gettext_lazy("Code"), sort="code", value="code"),
+    Column("face", gettext_lazy("Face value"), sort="face_value", value="face_value", unit=_CNY),
+    Column("remaining", gettext_lazy("Remaining"), sort="remaining", value="remaining", unit=_CNY),
+    Column(
+        "state", gettext_lazy("State"), sort=ranked("state", CouponState.values), value="get_state_display"
+    ),
+    Column("until", gettext_lazy("Valid until"), sort="activity__valid_until", value="activity.valid_until"),
+    # The conditions of the page narrow the activities above it.
+    places=("search",),
+)
+
+
 @page()
-def coupons(request: TenantRequest) -> HttpResponse:
+def coupons(request: TenantRequest) -> HttpResponseBase:
     """Activities whose coupons can be claimed, and the tenant's own coupons (PLAT-OPS-29, PLAT-OPS-30)."""
     chosen = cleaned(CouponCentreForm(request.GET))
     tenant = request.entered_tenant
     context = {
         "activities": coupon_activity_list(tenant=tenant, **chosen),
-        "rows": paged(request, coupon_list(tenant=tenant)),
         "chosen": chosen,
         "now": timezone.now(),
     }
-    return show(request, "catalog/coupons", context)
+    return show_list(request, "catalog/coupons", COUPONS, coupon_list(tenant=tenant), context)
 
 
 @require_POST

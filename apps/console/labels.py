@@ -57,7 +57,6 @@ VENDOR_LABELS = {
     "mthreads": "Moore Threads",
     "nvidia": "NVIDIA",
 }
-SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}
 _COLOURS = {
     "green": "completed approved approve running paid done active ready up resolved enabled published ok sent measured"
     " passed finished healthy enough open kept",

@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE
-from apps.fleet.states import SliceKind
+from apps.fleet.states import NodeState, SliceKind
 from apps.kernel.forms import SoundForm
 
 _MOST = OVERSUBSCRIBE_MAX_PERMILLE // 10
@@ -16,6 +16,12 @@ DEVICE_STATES = [
     ("ill", _("Not healthy")),
     ("leaving", _("Leaving")),
 ]
+
+
+class NodesForm(SoundForm):
+    layout = forms.ChoiceField(choices=[("", ""), ("table", "table")], required=False)
+    search = forms.CharField(required=False, max_length=100)
+    state = forms.ChoiceField(choices=[("", ""), *NodeState.choices], required=False)
 
 
 class DevicesForm(SoundForm):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Max, Min, Prefetch, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Prefetch, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -44,6 +44,28 @@ def node_list() -> QuerySet[Node]:
     """The nodes that were not removed, with their devices."""
     devices = Device.objects.filter(left_at=None).select_related("group").order_by("index", "pk")
     return Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(Prefetch("devices", devices))
+
+
+def node_held_list(*, search: str = "", state: str = "") -> QuerySet[Node]:
+    """Those of `node_list` whose name or address contains `search`, in a state or in any, each with `device_count` and
+    what is held of its devices together: `held_percent` of `room_percent`, `held_mib` of `room_mib`."""
+    here = Q(devices__left_at=None)
+    permille = F("devices__memory_oversubscribe_permille")
+    rows = Node.objects.exclude(state=NodeState.REMOVED).annotate(
+        device_count=Count("devices", filter=here),
+        held_percent=Sum("devices__held_percent", filter=here, default=0),
+        room_percent=Sum(F("devices__oversubscribe_permille") / 10, filter=here, default=0),
+        held_mib=Sum("devices__held_mib", filter=here, default=0),
+        room_mib=Sum(F("devices__memory_mib") * permille / 1000, filter=here, default=0),
+    )
+    if search:
+        rows = rows.filter(Q(name__icontains=search) | Q(address__icontains=search))
+    return rows.filter(state=state) if state else rows
+
+
+def nodes_named(uids: Iterable[UUID]) -> QuerySet[Node]:
+    """The nodes of these numbers that were not removed."""
+    return node_list().filter(uid__in=[str(uid) for uid in uids]).order_by("name")
 
 
 def node_lost_list() -> QuerySet[Node]:

@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -18,6 +19,34 @@ class SignInForm(SoundForm):
 class TokenForm(SoundForm):
     name = forms.CharField(label=_("Name"), max_length=80)
     days = forms.IntegerField(label=_("Days"), min_value=1, max_value=366)
+
+
+class SavedViewForm(SoundForm):
+    """A list as it stands, to be kept under a name."""
+
+    page = forms.CharField(max_length=80)
+    name = forms.CharField(label=_("Name"), max_length=60)
+    query = forms.CharField(max_length=2000, required=False)
+
+
+class SavedViewNameForm(SoundForm):
+    name = forms.CharField(label=_("Name"), max_length=60)
+
+
+class ColumnsForm(SoundForm):
+    """The columns of a list that are to be shown, by their keys; a list takes none that it has not."""
+
+    page = forms.CharField(max_length=80)
+    columns = forms.MultipleChoiceField(required=False)
+    # Those that everybody sees who chose none.
+    is_usual = forms.BooleanField(required=False)
+
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        given = [key for key in data.getlist("columns")[:60] if len(key) <= 40 and key.isidentifier()]
+        self.fields["columns"] = forms.MultipleChoiceField(
+            required=False, choices=[(key, key) for key in given]
+        )
 
 
 class PasswordForm(SoundForm):

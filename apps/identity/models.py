@@ -280,6 +280,31 @@ class AgentToken(models.Model):
         return f"{self.get_kind_display()} {self.note or self.node_uid}"
 
 
+class SavedView(models.Model):
+    """How a person keeps a list of the portal: under a name its filters, sort and columns as they stand in an address;
+    without a name the columns alone that he last chose, in whatever tenant."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="saved_views")
+    # The page's name among the addresses (`operator:tenants`), and the tenant that it was kept in.
+    page = models.CharField(max_length=80)
+    schema = models.CharField(max_length=63, blank=True)
+    name = models.CharField(_("name"), max_length=60, blank=True)
+    query = models.CharField(max_length=2000, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("saved view")
+        verbose_name_plural = _("saved views")
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "page", "schema", "name"], name="saved_view_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class SignIn(models.Model):
     """One attempt to sign in: the login log (PLAT-LOG) and what locks an account (PLAT-CFG-40)."""
 

@@ -15,6 +15,7 @@ from apps.identity.models import (
     OperatorOrganization,
     OperatorPost,
     OperatorRole,
+    SavedView,
     SignIn,
     User,
 )
@@ -30,6 +31,19 @@ from apps.tenancy.models import Tenant
 def user_names(ids: set[int]) -> dict[int, str]:
     """Display names by primary key, one query."""
     return {user.pk: str(user) for user in User.objects.filter(pk__in=ids)}
+
+
+def saved_views(actor: Actor, page: str) -> list[SavedView]:
+    """How the actor keeps the list of a page: his views in all tenants, and nameless the columns that he chose."""
+    return list(SavedView.objects.filter(user=actor.user_id, page=page))
+
+
+def saved_view_get(actor: Actor, uid: UUID) -> SavedView:
+    """A named view of the actor's own; NotFound for any other."""
+    row = SavedView.objects.filter(user=actor.user_id, uid=uid).exclude(name="").first()
+    if row is None:
+        raise NotFound()
+    return row
 
 
 def user_get(pk: int) -> User:

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from apps.identity.views import lists
 from apps.identity.views import own_account as views
 
 app_name = "identity"
@@ -13,4 +14,8 @@ urlpatterns = [
     path("account/tokens/<uuid:uid>/revoke/", views.token_revoke, name="token_revoke"),
     path("account/density/", views.density, name="density"),
     path("account/password/", views.password, name="password"),
+    path("lists/columns/", lists.columns, name="list_columns"),
+    path("lists/views/", lists.view_keep, name="view_keep"),
+    path("lists/views/<uuid:uid>/rename/", lists.view_rename, name="view_rename"),
+    path("lists/views/<uuid:uid>/delete/", lists.view_delete, name="view_delete"),
 ]

@@ -1,4 +1,4 @@
-"""Tables as files that spreadsheets open: CSV and XLSX, read as text alone, written as text and figures.
+"""Tables as files that spreadsheets open: CSV written and read, XLSX read (`workbook` writes it).
 
 Nothing is run on either side. What is written begins no formula; a formula that is read is refused by its row. What
 comes from outside is bounded before it is unpacked.
@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -19,7 +18,6 @@ from django.utils.translation import gettext as _
 from apps.kernel.control_characters import has_control
 from apps.kernel.errors import InvalidInput, TooLarge
 
-XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 CSV_TYPE = "text/csv; charset=utf-8"
 FILE_MAX_BYTES = 1024 * 1024
 ROWS_MAX = 1000
@@ -37,8 +35,6 @@ _ELEMENTS_MAX = 200_000
 _PARTS_MAX = 200
 # What a spreadsheet would take for a formula and run.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# Two places, and the others where there are any.
-_DECIMAL_FORMAT = "#,##0.00########"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ZIP = b"PK\x03\x04"
 
@@ -68,42 +64,20 @@ def csv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
     return (writer.writerow([_csv_cell(value) for value in row]) for row in rows)
 
 
+def csv_pieces(rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
+    """A whole file of CSV, piece by piece, that spreadsheets take for UTF-8."""
+    # Without this mark they read it in their system's own encoding.
+    yield "\ufeff".encode()
+    for line in csv_lines(rows):
+        yield line.encode()
+
+
 def _csv_cell(value: object) -> object:
     if value is None:
         return ""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def xlsx_file(sheets: Iterable[tuple[str, Iterable[Sequence[object]]]]) -> bytes:
-    """A workbook with these sheets, each by its title. Whole numbers and decimals are figures that a spreadsheet
-    reckons with; whatever else stands there is text, never a formula."""
-    # Takes a fifth of a second to load: only who writes or reads one waits for it.
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-    from openpyxl.styles import Font
-
-    book = Workbook(write_only=True)
-    for title, rows in sheets:
-        sheet = book.create_sheet(title)
-        for number, row in enumerate(rows):
-            cells = []
-            for value in row:
-                cell = WriteOnlyCell(sheet, value="")
-                if isinstance(value, int | Decimal):
-                    cell.value = value
-                    cell.number_format = "0" if isinstance(value, int) else _DECIMAL_FORMAT
-                else:
-                    # Set by hand: openpyxl takes a text that begins with "=" for a formula.
-                    cell.value, cell.data_type = ILLEGAL_CHARACTERS_RE.sub("", str(value)), "s"
-                    cell.number_format = "@"
-                if number == 0:
-                    cell.font = Font(bold=True)
-                cells.append(cell)
-            sheet.append(cells)
-    written = io.BytesIO()
-    book.save(written)
-    return written.getvalue()
 
 
 # --- reading ---------------------------------------------------------------------------------------------------

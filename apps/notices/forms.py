@@ -1,8 +1,4 @@
-import uuid
-from typing import Any
-
 from django import forms
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.forms import SoundForm
@@ -17,20 +13,3 @@ class MessageFilterForm(SoundForm):
         coerce=lambda value: value == "yes",
         empty_value=None,
     )
-
-
-class UuidListField(forms.Field):
-    """The values of all ticked boxes of one name, as UUIDs."""
-
-    widget = forms.MultipleHiddenInput
-
-    def to_python(self, value: Any) -> list[uuid.UUID]:
-        try:
-            return [uuid.UUID(item) for item in value or []]
-        except ValueError as error:
-            raise ValidationError(_("This is not an identifier.")) from error
-
-
-class ChosenForm(SoundForm):
-    uid = UuidListField(label=_("Messages"))
-    act = forms.ChoiceField(choices=[("read", _("Mark as read")), ("delete", _("Delete"))])

@@ -10,11 +10,14 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.storage_classes import storage_classes_open
 from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.orgs.selectors.organizations import organization_list
@@ -52,17 +55,36 @@ from apps.storage.services.access_keys import access_key_revoke as access_key_en
 from apps.storage.services.files import file_move, file_remove, folder_make
 from apps.storage.services.uploads import piece_bytes
 from apps.storage.services.volumes import volume_change, volume_delete, volume_make
-from apps.storage.states import OutputState
+from apps.storage.states import OutputState, Owner
 
 OUTPUTS_SHOWN = 20
 
 
+def owner_text(row: Any) -> str:
+    """Whose a volume is, in the reader's language."""
+    if row.owner == Owner.TENANT:
+        return str(row.get_owner_display())
+    owner = row.person if row.owner == Owner.PERSON else row.organization
+    return str(owner) if owner is not None else _("an organization that is no more")
+
+
+VOLUMES = PageList(
+    Column("name", pgettext_lazy("thing", "Name"), sort="name", value="name"),
+    Column("owner", gettext_lazy("Owner"), sort=ranked("owner", Owner.values), value=owner_text),
+    Column("used", gettext_lazy("Used"), sort="used_bytes", value="used_bytes", unit=gettext_lazy("bytes")),
+    Column("size", gettext_lazy("Size"), sort="size_mib", value="size_mib", unit="MiB", is_extra=True),
+    Column("order", gettext_lazy("Order"), sort="order_no", value="order_no", is_extra=True),
+    Column("kept", gettext_lazy("Files kept until"), sort="kept_until", value="kept_until", is_extra=True),
+    Column("created", gettext_lazy("Created"), sort="created_at", value="created_at"),
+    order="name",
+)
+
+
 @page(P.VIEW)
-def volumes(request: TenantRequest) -> HttpResponse:
+def volumes(request: TenantRequest) -> HttpResponseBase:
     """The volumes that the reader may open (PLAT-ASSET-6)."""
     chosen = cleaned(VolumesForm(request.GET))
     context = {
-        "rows": paged(request, volume_list(actor=request.actor, **chosen)),
         "opened": opened_uids(request.actor),
         "chosen": chosen,
         "form": VolumeNewForm(),
@@ -71,7 +93,8 @@ def volumes(request: TenantRequest) -> HttpResponse:
         "may_manage": request.actor.may(P.MANAGE),
         "organizations": organization_list(actor=request.actor) if request.actor.may(P.MANAGE) else (),
     }
-    return show(request, "storage/volumes", context)
+    rows = volume_list(actor=request.actor, **chosen)
+    return show_list(request, "storage/volumes", VOLUMES, rows, context)
 
 
 @page(P.VIEW)

@@ -61,3 +61,7 @@ class DeliveryState(models.TextChoices):
 class PowerSource(models.TextChoices):
     MEASURED = "measured", _("measured")
     MODELLED = "modelled", _("modelled")
+
+
+# Who raises alarms.
+SOURCE_LABELS = {"agent": _("Node agent"), "platform": _("Platform"), "rules": _("Alarm rules")}

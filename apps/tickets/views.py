@@ -8,13 +8,17 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
 from apps.kernel.attached_files import FILES_MAX, KINDS, file_answer
 from apps.kernel.errors import InvalidInput
+from apps.kernel.translatable import localized
 from apps.ticketing.selectors import categories_offered, category_list, path_names
 from apps.ticketing.states import FieldState
 from apps.ticketing.ticket_form import values_begin
@@ -51,19 +55,34 @@ from apps.tickets.services.by_hand import (
 from apps.tickets.services.life import ticket_claim, ticket_hand_over, ticket_return
 from apps.tickets.states import TicketState
 
+TICKETS = PageList(
+    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("subject", gettext_lazy("Subject"), sort=lambda: localized("title_zh", "title_en"), value="title"),
+    Column("category", gettext_lazy("Category"), sort="category__path", value="category.name", is_extra=True),
+    Column(
+        "person", gettext_lazy("Submitted by"), sort="submitter_name", value="submitter_name", is_extra=True
+    ),
+    Column(
+        "state", gettext_lazy("State"), sort=ranked("state", TicketState.values), value="get_state_display"
+    ),
+    Column("due", gettext_lazy("Due"), sort="solve_due_at", value="solve_due_at"),
+    Column("time", gettext_lazy("Time"), sort="created_at", value="created_at"),
+    usual={"tab": "submitted"},
+)
+
 
 @page()
-def tickets(request: TenantRequest) -> HttpResponse:
+def tickets(request: TenantRequest) -> HttpResponseBase:
     """The reader's work tickets (PLAT-TODO-8, -9, -14)."""
     chosen = cleaned(TicketsForm(request.GET))
     context = {
-        "rows": paged(request, ticket_list(actor=request.actor, **chosen)),
         "chosen": chosen,
         "states": TicketState.choices,
         "categories": path_names(category_list()),
         "may_open": request.actor.may(P.OPEN),
     }
-    return show(request, "tickets/tickets", context)
+    rows = ticket_list(actor=request.actor, **chosen)
+    return show_list(request, "tickets/tickets", TICKETS, rows, context)
 
 
 @page(P.OPEN)

@@ -35,7 +35,8 @@ pytestmark = [
 # What is about the reader himself: a role that changes nothing else may send these (`service(own=True)`).
 OWN = {
     "identity:logout", "identity:role", "identity:tokens", "identity:token_revoke", "identity:password",
-    "set_language", "notices:mark", "notices:read_all", "notices:open", "tours:begin", "tours:end",
+    "set_language", "notices:read", "notices:delete", "notices:read_all", "notices:open", "tours:begin", "tours:end",
+    "identity:list_columns", "identity:view_keep", "identity:view_rename", "identity:view_delete",
 }  # fmt: skip
 # Ends what the walk stands on, or leads out of the portal.
 NOT_SENT = {"identity:logout", "identity:role"}

@@ -7,6 +7,7 @@ from apps.catalog.types import ICONS
 from apps.console.help.documents import DOCUMENTS
 from apps.console.navigation.operators import OPERATORS
 from apps.console.navigation.tenant import TENANT
+from apps.console.templatetags.table_nodes import SORT_ICONS
 from gates.sources import templates
 from portal.devstack import assets
 
@@ -30,6 +31,7 @@ def shown() -> Iterator[str]:
         yield from (entry.icon for entry in group.entries)
     yield from ICONS
     yield from (document.icon for document in DOCUMENTS)
+    yield from SORT_ICONS.values()
 
 
 def test_the_icons_that_pages_show_are_those_that_are_listed():

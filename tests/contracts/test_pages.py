@@ -207,7 +207,7 @@ def test_files_are_taken_shown_harmlessly_and_go_with_the_draft(alice, world):
     program = SimpleUploadedFile("run.exe", b"MZ", "application/octet-stream")
     assert alice.post(f"{form}attach/", {"file": program}, headers=HTMX).status_code == 400
     uid = form.strip("/").split("/")[-1]
-    assert alice.post("/forms/delete/", {"uid": [uid]}).status_code == 302
+    assert alice.post("/forms/delete/", {"chosen": [uid]}).status_code == 302
     assert alice.get(form).status_code == 404
     assert alice.get(path).status_code == 404
 
@@ -215,7 +215,7 @@ def test_files_are_taken_shown_harmlessly_and_go_with_the_draft(alice, world):
 def test_deleting_drafts_is_all_or_none(alice, world):
     form = draft_of(alice, world)
     uids = [form.strip("/").split("/")[-1], world.fill("{form}")]
-    assert alice.post("/forms/delete/", {"uid": uids}, headers=HTMX).status_code == 409
+    assert alice.post("/forms/delete/", {"chosen": uids}, headers=HTMX).status_code == 409
     assert alice.get(form).status_code == 200
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from django.utils.translation import gettext as _
 
 from apps.billing.types import BillDocument, BillPart, Party
-from apps.kernel.spreadsheet import xlsx_file
+from apps.kernel.workbook import xlsx_pieces
 
 
 def xlsx_of(document: BillDocument, parts: Iterable[BillPart]) -> bytes:
     """The bill as XLSX in the reader's language; amounts in its currency."""
-    return xlsx_file([(_("Bill"), _facts(document)), (_("Lines"), _lines(parts))])
+    return b"".join(xlsx_pieces([(_("Bill"), _facts(document)), (_("Lines"), _lines(parts))]))
 
 
 def _facts(document: BillDocument) -> Iterator[tuple[object, ...]]:

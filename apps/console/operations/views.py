@@ -1,15 +1,17 @@
 """The operator pages on the provider's host: what needs somebody now, over all tenants."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.approvals.forms import TogetherForm
@@ -26,12 +28,16 @@ from apps.console.operations.charts import alarm_option
 from apps.console.operations.forms import AlarmsForm, CasesForm, InboxForm
 from apps.console.operations.home import home_figures, revenue_now, sold_lately
 from apps.identity.pages.access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
+from apps.identity.pages.lists.acts import ListAct, act_on_each, chosen_rows
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 from apps.identity.services.users import tenants_of
 from apps.kernel.errors import Forbidden
-from apps.kernel.spreadsheet import CSV_TYPE, csv_lines
+from apps.kernel.translatable import localized
+from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_acknowledge
-from apps.telemetry.states import AlarmLevel
+from apps.telemetry.states import SOURCE_LABELS, AlarmLevel, AlarmState
 from apps.tenancy.selectors import tenant_list
 from apps.ticketing.selectors import category_list, path_names
 
@@ -86,6 +92,25 @@ def sold(request: PortalRequest) -> HttpResponse:
 
 # --- cases -----------------------------------------------------------------------------------------------------
 
+_CASE_COLUMNS = (
+    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("title", gettext_lazy("Title"), sort=lambda: localized("title_zh", "title_en"), value="title"),
+    Column("state", gettext_lazy("State"), sort=ranked("state", read.STATES_IN_ORDER), value="state_label"),
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),
+    Column("organization", gettext_lazy("Organization"), sort="organization", value="organization"),
+    Column("system", gettext_lazy("Business system"), sort="business_system", value="business_system"),
+    Column("applicant", gettext_lazy("Applicant"), sort="applicant_name", value="applicant_name"),
+    Column("created", gettext_lazy("Created at"), sort="created_at", value="created_at"),
+)
+CASES = PageList(*_CASE_COLUMNS, order="-created", places=("kind",), usual={"tab": "open"})
+CASE_TICKETS = PageList(
+    *_CASE_COLUMNS,
+    Column("due", gettext_lazy("Due"), sort="due_at", value="due_at"),
+    order="-created",
+    places=("kind",),
+    usual={"tab": "open"},
+)
+
 
 @operator_page(*INBOX)
 def inbox(request: PortalRequest) -> HttpResponse:
@@ -123,18 +148,16 @@ def inbox_decide(request: PortalRequest) -> HttpResponse:
 
 
 @operator_page("cases.view")
-def cases(request: PortalRequest) -> HttpResponse:
+def cases(request: PortalRequest) -> HttpResponseBase:
     """Forms, orders, tickets and tasks of every tenant (PLAT-OPS-17, -18, -23)."""
-    chosen = cleaned(CasesForm(request.GET))
-    return show(request, "operator/cases", _cases(request, chosen))
+    return _cases(request, cleaned(CasesForm(request.GET)), CASES)
 
 
 @operator_page(*TICKETS)
-def tickets(request: PortalRequest) -> HttpResponse:
+def tickets(request: PortalRequest) -> HttpResponseBase:
     """Work tickets of every tenant: by tab, number, state, category and tenant (PLAT-TODO-9, PLAT-TODO-14)."""
     chosen = cleaned(CasesForm(request.GET)) | {"kind": CaseKind.TICKET}
-    more = {"is_tickets": True, "categories": path_names(category_list())}
-    return show(request, "operator/cases", _cases(request, chosen) | more)
+    return _cases(request, chosen, CASE_TICKETS, is_tickets=True, categories=path_names(category_list()))
 
 
 def _chosen_cases(request: PortalRequest, chosen: dict[str, Any]) -> QuerySet[Case]:
@@ -143,43 +166,24 @@ def _chosen_cases(request: PortalRequest, chosen: dict[str, Any]) -> QuerySet[Ca
     return case_list(actor=request.actor, filters=chosen)
 
 
-def _cases(request: PortalRequest, chosen: dict[str, Any]) -> dict[str, Any]:
-    rows = paged(request, _chosen_cases(request, chosen))
-    for row in rows:
-        row.state_label = read.state_label(row.kind, row.state)
-    return {
-        "rows": rows,
+def _cases(
+    request: PortalRequest, chosen: dict[str, Any], listing: PageList, **more: Any
+) -> HttpResponseBase:
+    """The cases that meet the conditions, as a page or, exactly these, as a file (PLAT-OPS-19)."""
+    context = {
         "chosen": chosen,
         "kinds": CaseKind.choices,
         "states": read.STATES[CaseKind(chosen["kind"])].choices,
         "tenants": tenant_list(),
-        "export": urlencode({name: value for name, value in chosen.items() if value}),
         "live": ["cases"],
     }
+    rows = _chosen_cases(request, chosen)
+    return show_list(request, "operator/cases", listing, rows, context | more, prepare=_name_states)
 
 
-@operator_page(*TICKETS)
-def export(request: PortalRequest) -> StreamingHttpResponse:
-    """Exactly the cases that meet the present conditions, as CSV (PLAT-OPS-19)."""
-    chosen = cleaned(CasesForm(request.GET))
-    if chosen["kind"] != CaseKind.TICKET:
-        request.actor.require("cases.view")
-    rows = read.case_rows(_chosen_cases(request, chosen))
-    response = StreamingHttpResponse(_csv(rows), content_type=CSV_TYPE)
-    response["Content-Disposition"] = f'attachment; filename="weir-{chosen["kind"]}.csv"'
-    response["X-Accel-Buffering"] = "no"
-    return response
-
-
-def _csv(rows: Iterator[list[str]]) -> Iterator[str]:
-    head = [
-        _("Business number"), _("Title"), _("State"), _("Tenant"), _("Organization"), _("Business system"),
-        _("Applicant"), _("Created at"),
-    ]  # fmt: skip
-    # Spreadsheets take a file for UTF-8 only with this mark.
-    yield "\ufeff"
-    yield from csv_lines([head])
-    yield from csv_lines(rows)
+def _name_states(rows: Sequence[Case]) -> None:
+    for row in rows:
+        row.state_label = read.state_label(row.kind, row.state)  # type: ignore[attr-defined]
 
 
 # --- the pool and its alarms -----------------------------------------------------------------------------------
@@ -191,21 +195,52 @@ def pool(request: PortalRequest) -> HttpResponse:
     return show(request, "operator/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
 
 
+ALARMS = PageList(
+    Column("alarm", gettext_lazy("Alarm"), value="title"),
+    Column(
+        "level", gettext_lazy("Level"), sort=ranked("level", AlarmLevel.values), value="get_level_display"
+    ),
+    Column(
+        "state", gettext_lazy("State"), sort=ranked("state", AlarmState.values), value="get_state_display"
+    ),
+    Column(
+        "person",
+        gettext_lazy("Acknowledged by"),
+        sort="acknowledged_by__display_name",
+        value="acknowledged_by",
+        is_extra=True,
+    ),
+    Column(
+        "source",
+        gettext_lazy("Source"),
+        sort="source",
+        value=lambda row: SOURCE_LABELS.get(row.source, row.source),
+    ),
+    Column("count", gettext_lazy("Times raised"), sort="count", value="count", is_extra=True),
+    Column("since", gettext_lazy("Since"), sort="fired_at", value="fired_at"),
+    Column("until", gettext_lazy("Until"), sort="resolved_at", value="resolved_at", is_extra=True),
+    usual={"state": "open", "days": 30},
+    order="-since",
+)
+
+
 @operator_page("alarms.view")
-def alarms(request: PortalRequest) -> HttpResponse:
+def alarms(request: PortalRequest) -> HttpResponseBase:
     """Alarms as they come, with their trend (PLAT-OBS-11 to -13, PLAT-OBS-18)."""
     chosen = cleaned(AlarmsForm(request.GET))
     rows = read.alarm_filtered(**chosen)
     days = read.alarm_days(rows)
     context = {
         "chosen": chosen,
-        "rows": paged(request, rows),
         "levels": AlarmLevel.choices,
         "counts": read.alarm_counts(),
         "option": alarm_option(days) if days else None,
+        "acts": [ListAct(reverse("operator:acknowledge_chosen"), _("Acknowledge"), "bell-check")]
+        if request.actor.may("alarms.acknowledge")
+        else [],
         "live": ["alarms"],
     }
-    return show(request, "operator/alarms", context)
+    return show_list(request, "operator/alarms", ALARMS, rows, context)
 
 
 @require_POST
@@ -215,3 +250,16 @@ def acknowledge(request: PortalRequest, uid: UUID) -> HttpResponse:
     row = alarm_acknowledge(actor=request.actor, alarm_uid=uid)
     messages.success(request, _("Acknowledged: %(alarm)s") % {"alarm": row})
     return go(request, "operator:alarms")
+
+
+@require_POST
+@operator_page("alarms.acknowledge")
+def acknowledge_chosen(request: PortalRequest) -> HttpResponse:
+    """Say of each of several alarms that one looks after it."""
+    uids = chosen_rows(request)["chosen"]
+    return act_on_each(
+        request,
+        alarm_list().filter(uid__in=uids),
+        lambda row: alarm_acknowledge(actor=request.actor, alarm_uid=row.uid),
+        back="/alarms/",
+    )

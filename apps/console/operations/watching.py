@@ -5,10 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -18,7 +18,6 @@ from apps.console.operations import capacity as planning
 from apps.console.operations import charts
 from apps.console.operations.watching_forms import (
     SPANS,
-    ExportForm,
     LogsForm,
     RouteForm,
     RuleEditForm,
@@ -29,7 +28,10 @@ from apps.console.reports.base import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.identity.models import OperatorRole
 from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
+from apps.rollouts.views import kind_label
 from apps.telemetry import selectors as read
 from apps.telemetry.exports import exported
 from apps.telemetry.metrics import METRICS
@@ -51,26 +53,32 @@ def _query(chosen: dict[str, Any]) -> str:
 # --- the log ---------------------------------------------------------------------------------------------------
 
 
+LOG = PageList(
+    Column("time", gettext_lazy("Time"), value="at"),
+    Column("severity", gettext_lazy("Severity"), value="get_level_display"),
+    Column(
+        "component", gettext_lazy("Component"), value=lambda row: row.component and kind_label(row.component)
+    ),
+    Column("node", gettext_lazy("Node"), value="node"),
+    Column("text", gettext_lazy("Text"), value="text"),
+    Column("task", gettext_lazy("Task"), value="task", is_extra=True),
+    Column("tenant", gettext_lazy("Tenant"), value="tenant", is_extra=True),
+    Column("priority", gettext_lazy("Task priority"), value="priority"),
+    keyset="at",
+)
+
+
 @operator_page("logs.view")
-def logs(request: PortalRequest) -> HttpResponse:
+def logs(request: PortalRequest) -> HttpResponseBase:
     """The pool's log by severity, task, priority, component, node and time (POOL-12.18)."""
     chosen = cleaned(LogsForm(request.GET))
     context = {
         "chosen": chosen,
-        "rows": paged(request, read.log_list(**chosen), LOGS_PER_PAGE),
         "levels": LogLevel.choices,
         "components": read.log_components(),
-        "export": _query(chosen),
     }
-    return show(request, "telemetry/logs", context)
-
-
-@operator_page("logs.view")
-def logs_export(request: PortalRequest) -> StreamingHttpResponse:
-    """Exactly the lines that meet the present conditions, as a file."""
-    chosen = cleaned(ExportForm(request.GET))
-    form = chosen.pop("format")
-    return exported(read.log_rows(read.log_list(**chosen)), read.LOG_COLUMNS, form=form, name="log")
+    rows = read.log_list(**chosen)
+    return show_list(request, "telemetry/logs", LOG, rows, context, per_page=LOGS_PER_PAGE)
 
 
 @operator_page("logs.view")

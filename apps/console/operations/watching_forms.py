@@ -35,10 +35,6 @@ class LogsForm(SoundForm):
     to_at = forms.DateTimeField(label=_("Until"), required=False)
 
 
-class ExportForm(LogsForm):
-    format = forms.ChoiceField(choices=[("csv", "csv"), ("jsonl", "jsonl")])
-
-
 class StatisticsForm(SoundForm):
     """Which report, over which time."""
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import Sum
-from django.http import HttpResponse, StreamingHttpResponse
-from django.utils.http import urlencode
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.billing import file_answers
@@ -19,25 +19,56 @@ from apps.billing.services.ledger import account_refund
 from apps.billing.states import BillState, FundsLevel
 from apps.billing.views import document_context
 from apps.console.settlement.forms import AccountsForm, BillsForm, CorrectForm, RefundForm, WriteOffForm
-from apps.console.settlement.rows import bill_rows
-from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.access import cleaned, go, operator_page, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.money import ZERO
-from apps.kernel.spreadsheet import CSV_TYPE
 from apps.tenancy.selectors import tenant_list, tenant_shown
+
+_CNY = gettext_lazy("CNY")
+ACCOUNTS = PageList(
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),
+    Column("code", gettext_lazy("Code"), sort="tenant__schema_name", value="tenant.schema_name"),
+    Column("balance", gettext_lazy("Balance"), sort="balance", value="balance", unit=_CNY),
+    Column("unpaid", gettext_lazy("Bills not paid"), sort="unpaid", value="unpaid", unit=_CNY),
+    Column("credit", gettext_lazy("Credit limit"), sort="credit_limit", value="credit_limit", unit=_CNY),
+    Column(
+        "funds",
+        gettext_lazy("Funds"),
+        sort=ranked("funds_level", FundsLevel.values),
+        value="get_funds_level_display",
+    ),
+    Column("opened", gettext_lazy("Opened"), sort="opened_at", value="opened_at"),
+    order="tenant",
+)
+BILLS = PageList(
+    Column("no", gettext_lazy("Number"), sort="no", value="no"),
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),
+    Column("from", gettext_lazy("From"), sort="period_from", value="period_from"),
+    Column("until", gettext_lazy("Until"), sort="period_until", value="period_until"),
+    Column("total", gettext_lazy("Total"), sort="total", value="total", unit=_CNY),
+    Column("state", gettext_lazy("State"), sort=ranked("state", BillState.values), value="get_state_display"),
+    Column("made", gettext_lazy("Made"), sort="made_at", value="made_at", is_extra=True),
+    Column("confirmed", gettext_lazy("Confirmed"), sort="confirmed_at", value="confirmed_at", is_extra=True),
+    Column("paid", gettext_lazy("Paid"), sort="paid_at", value="paid_at"),
+    Column(
+        "written_off",
+        gettext_lazy("Written off"),
+        sort="written_off_at",
+        value="written_off_at",
+        is_extra=True,
+    ),
+    order="-made",
+)
 
 
 @operator_page("billing.view")
-def accounts(request: PortalRequest) -> HttpResponse:
+def accounts(request: PortalRequest) -> HttpResponseBase:
     """The accounts of all tenants with what is on them (PLAT-OPS-28)."""
     chosen = cleaned(AccountsForm(request.GET))
-    context = {
-        "chosen": chosen,
-        "rows": paged(request, account_filtered(**chosen)),
-        "levels": FundsLevel.choices,
-        "is_narrowed": any(chosen.values()),
-    }
-    return show(request, "settlement/accounts", context)
+    context = {"chosen": chosen, "levels": FundsLevel.choices}
+    return show_list(request, "settlement/accounts", ACCOUNTS, account_filtered(**chosen), context)
 
 
 @require_POST
@@ -65,31 +96,17 @@ def make(request: PortalRequest, schema: str) -> HttpResponse:
 
 
 @operator_page("billing.view")
-def bills(request: PortalRequest) -> HttpResponse:
+def bills(request: PortalRequest) -> HttpResponseBase:
     """The bills of all tenants, and what those shown come to."""
     chosen = cleaned(BillsForm(request.GET))
     found = bill_list(actor=request.actor, **chosen)
     context = {
         "chosen": chosen,
-        "rows": paged(request, found),
         "total": found.order_by().aggregate(sum=Sum("total"))["sum"] or ZERO,
         "states": BillState.choices,
         "tenants": tenant_list(),
-        "export": urlencode({name: value for name, value in chosen.items() if value}),
-        "is_narrowed": any(chosen.values()),
     }
-    return show(request, "settlement/bills", context)
-
-
-@operator_page("billing.view")
-def bills_export(request: PortalRequest) -> StreamingHttpResponse:
-    """Exactly the bills that meet the present conditions, as CSV."""
-    chosen = cleaned(BillsForm(request.GET))
-    lines = bill_rows(bill_list(actor=request.actor, **chosen))
-    response = StreamingHttpResponse(lines, content_type=CSV_TYPE)
-    response["Content-Disposition"] = 'attachment; filename="weir-bills.csv"'
-    response["X-Accel-Buffering"] = "no"
-    return response
+    return show_list(request, "settlement/bills", BILLS, found, context)
 
 
 @operator_page("billing.view")

@@ -17,6 +17,15 @@ of its own stands before `{% cell %}`. Whether a column is there at all is asked
 the head as for every row. A page of a longer list brings its pager along. A `plain` table stands in a card's body,
 the others from edge to edge.
 
+Rows of a list that says what it can do (`apps.identity.pages.lists`) have columns by their `key`, with the head that
+stands there: it sorts, can be left out and is that of the file too. `filter` is the form that narrows the list, and
+`target` the part of the page that is fetched again. With `acts` a row that says how it is known can be chosen:
+
+    {% table alarm in rows filter="alarm-filter" target="#alarms" acts=acts %}
+      {% row choose=alarm.uid choose_label=alarm.title %}
+      {% column key="level" %}{% badge alarm.level alarm.get_level_display %}{% endcolumn %}
+    {% none %}…{% endtable %}
+
     {% fields labels=4 %}{% field _("Node") data_test="node" %}{{ slice.node }}{% endfield %}{% endfields %}
     {% fields grid %}{% field _("Note") wide %}{{ order.note }}{% endfield %}{% endfields %}
 
@@ -27,116 +36,20 @@ grid they stand above the values, and a `wide` field has a row to itself.
     {% badges %}{% badge node.state node.get_state_display %}{% endbadges %}
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
-from django.core.paginator import Page
-from django.template import Context, Engine, Node, NodeList, TemplateSyntaxError
-from django.template.base import Parser, TextNode, Token
+from django.template import Context, Node, NodeList, TemplateSyntaxError
+from django.template.base import Parser, Token
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from apps.console.templatetags.syntax import Said, around, attributes, classes
+from apps.console.templatetags.table_nodes import ColumnNode, RowNode, TableNode, markup
 
 register = template.Library()
-_WIDTHS = ("sm", "md", "lg", "xl")
 _COLUMNS = 12
-
-
-def _markup(nodelist: NodeList, context: Context) -> SafeString:
-    """What the template itself says there; its variables were escaped when they were written."""
-    return mark_safe(nodelist.render(context).strip())
-
-
-@dataclass
-class Line:
-    """The line of a table that is being written: its head, or one of its rows."""
-
-    is_head: bool
-    attributes: dict[str, Any] = field(default_factory=dict)
-
-
-class TableNode(Node):
-    child_nodelists = ("nodelist", "nodelist_none")
-
-    def __init__(self, said: Said, nodelist: NodeList, nodelist_none: NodeList) -> None:
-        if said.loop is None or said.text:
-            raise TemplateSyntaxError("{% table %}: write `{% table row in rows %}`")
-        for node in nodelist:
-            if isinstance(node, TextNode) and node.s.strip():
-                raise TemplateSyntaxError(
-                    f"{{% table %}}: {node.s.strip()[:40]!r} stands in no {{% column %}}"
-                )
-        self.said = said
-        self.loop = said.loop
-        self.nodelist = nodelist
-        self.nodelist_none = nodelist_none
-
-    def render(self, context: Context) -> SafeString:
-        found = self.loop.source.resolve(context, ignore_failures=True)
-        rows = list(found or ())
-        if not rows:
-            return self.nodelist_none.render(context)
-        values = self.said.values(context)
-        shown = {
-            "head": self._line(context, Line(is_head=True)),
-            "lines": [self._line(context, Line(is_head=False), self.loop.bound(row)) for row in rows],
-            "look": classes(
-                "table table-vcenter",
-                "" if "plain" in self.said.flags else "card-table",
-                values.pop("class", ""),
-            ),
-            "attributes": attributes(values),
-            "rows": found if isinstance(found, Page) else None,
-        }
-        with context.push(**shown):
-            return Engine.get_default().get_template("_table.html").render(context)
-
-    def _line(self, context: Context, line: Line, variables: dict[str, Any] | None = None) -> SafeString:
-        with context.push(**(variables or {}), **{"parts:table": line}):
-            cells = _markup(self.nodelist, context)
-        return format_html("<tr{}>{}</tr>", attributes(line.attributes), cells)
-
-
-class RowNode(Node):
-    def __init__(self, said: Said) -> None:
-        self.said = said
-
-    def render(self, context: Context) -> SafeString:
-        line: Line = around(context, "table", "row")
-        if not line.is_head:
-            line.attributes |= self.said.values(context)
-        return SafeString()
-
-
-class ColumnNode(Node):
-    child_nodelists = ("nodelist_head", "nodelist")
-
-    def __init__(self, said: Said, nodelist_head: NodeList, nodelist: NodeList) -> None:
-        width = said.named.get("from")
-        if width and width.var not in _WIDTHS:
-            raise TemplateSyntaxError(f"{{% column %}}: from={width.token} is none of {', '.join(_WIDTHS)}")
-        self.said = said
-        self.look = classes(
-            "figure-cell" if "figures" in said.flags else "",
-            f"d-none d-{width.var}-table-cell" if width else "",
-        )
-        self.nodelist_head = nodelist_head
-        self.nodelist = nodelist
-
-    def render(self, context: Context) -> SafeString:
-        line: Line = around(context, "table", "column")
-        if line.is_head:
-            return format_html("<th{}>{}</th>", attributes({"class": self.look}), self._head(context))
-        values = self.said.values(context) | {"from": None}
-        look = {"class": classes(self.look, values.pop("class", ""))}
-        return format_html("<td{}>{}</td>", attributes(look | values), _markup(self.nodelist, context))
-
-    def _head(self, context: Context) -> Any:
-        if "hidden" in self.said.flags:
-            return format_html('<span class="visually-hidden">{}</span>', self.said.label(context))
-        return self.said.label(context) or _markup(self.nodelist_head, context)
 
 
 @register.tag
@@ -161,8 +74,10 @@ def column(parser: Parser, token: Token) -> ColumnNode:
     said = Said.of(parser, token, flags=("figures", "hidden"))
     nodelist = parser.parse(("cell", "endcolumn"))
     has_markup = parser.next_token().contents == "cell"
-    if has_markup == (said.text is not None):
-        raise TemplateSyntaxError("{% column %}: its head is a text beside it, or stands before {% cell %}")
+    if has_markup + (said.text is not None) + ("key" in said.named) != 1:
+        raise TemplateSyntaxError(
+            "{% column %}: its head is a text beside it, stands before {% cell %}, or is that of a list's `key`"
+        )
     if has_markup:
         return ColumnNode(said, nodelist, _until(parser, "endcolumn"))
     return ColumnNode(said, NodeList(), nodelist)
@@ -197,7 +112,7 @@ class FieldsNode(Node):
             shape = Shape(False, " ".join(map(_label, labels)), " ".join(map(_value, labels)))
         look = {"class": f"{'datagrid' if shape.is_grid else 'row'} {values.pop('class', 'mb-0')}"}
         with context.push(**{"parts:fields": shape}):
-            pairs = _markup(self.nodelist, context)
+            pairs = markup(self.nodelist, context)
         return format_html("<dl{}>{}</dl>", attributes(look | values), pairs)
 
 
@@ -229,7 +144,7 @@ class FieldNode(Node):
             "datagrid-title" if shape.is_grid else shape.label,
             self.said.label(context),
             attributes(look | values),
-            _markup(self.nodelist, context),
+            markup(self.nodelist, context),
         )
         if not shape.is_grid:
             return pair
@@ -260,11 +175,11 @@ class BadgesNode(Node):
         values = self.said.values(context)
         colour, none = values.pop("colour", "secondary"), values.pop("none", "")
         if self.said.loop is None:
-            return self._row(_markup(self.nodelist, context), values)
+            return self._row(markup(self.nodelist, context), values)
         texts = []
         for each in self.said.loop.source.resolve(context, ignore_failures=True) or ():
             with context.push(**self.said.loop.bound(each)):
-                texts.append((colour, _markup(self.nodelist, context)))
+                texts.append((colour, markup(self.nodelist, context)))
         if not texts:
             return format_html('<span class="text-secondary">{}</span>', none) if none else SafeString()
         return self._row(format_html_join(" ", '<span class="badge bg-{}-lt">{}</span>', texts), values)

@@ -21,7 +21,6 @@ from apps.console.labels import (
     ENFORCED_BY_LABELS,
     ISOLATION_LABELS,
     NETWORK_LABELS,
-    SOURCE_LABELS,
     STATE_COLOURS,
     VENDOR_LABELS,
     VOLUMES_HELD_LABELS,
@@ -36,6 +35,7 @@ from apps.kernel.unit_text import cores_text, mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
 from apps.scheduling.text.end_reasons import end_sentence
+from apps.telemetry.states import SOURCE_LABELS
 
 register = template.Library()
 _GIB = 1024

@@ -1,15 +1,18 @@
 """What operators do on the pool's pages: each act is one service, told when it is done."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.fleet.forms import GrantForm, MoveForm, NameForm, OversubscribeForm, SpecForm
+from apps.fleet.models import Node
 from apps.fleet.permissions import FleetPermission as P
-from apps.fleet.selectors import slice_get
+from apps.fleet.selectors import nodes_named, slice_get
 from apps.fleet.services.groups import group_devices_set, group_grant, group_make, group_remove, group_revoke
 from apps.fleet.services.nodes.devices import (
     device_disable,
@@ -23,6 +26,7 @@ from apps.fleet.services.nodes.membership import node_drain, node_remove, node_u
 from apps.fleet.services.slices.moves import slice_move_begin, slice_move_cancel
 from apps.fleet.services.specs import spec_disable, spec_enable, spec_make
 from apps.identity.pages.access import cleaned, go, operator_page
+from apps.identity.pages.lists.acts import act_on_each, chosen_rows
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import NotFound
 from apps.tenancy.selectors import tenant_get
@@ -52,6 +56,26 @@ def node_act(request: PortalRequest, uid: str, act: str) -> HttpResponse:
     text = _("%(node)s is out of the pool.") if node.state == "removed" else told[act]
     messages.success(request, text % {"node": node})
     return go(request, "fleet:nodes") if node.state == "removed" else go(request, "fleet:node", uid)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def nodes_drain(request: PortalRequest) -> HttpResponse:
+    """Let no new slices onto the chosen nodes."""
+    return _on_chosen_nodes(request, node_drain)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def nodes_undrain(request: PortalRequest) -> HttpResponse:
+    """Let new slices onto the chosen nodes again."""
+    return _on_chosen_nodes(request, node_undrain)
+
+
+def _on_chosen_nodes(request: PortalRequest, act: Callable[..., Node]) -> HttpResponse:
+    rows = nodes_named(chosen_rows(request)["chosen"])
+    back = f"{reverse('fleet:nodes')}?layout=table"
+    return act_on_each(request, rows, lambda row: act(actor=request.actor, node_uid=row.uid), back=back)
 
 
 @require_POST

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from apps.identity.api import serializers as s
 from apps.identity.rules.people_file import Outcome
 from apps.kernel.errors import TooLarge
-from apps.kernel.spreadsheet import FILE_MAX_BYTES, XLSX_TYPE
+from apps.kernel.spreadsheet import FILE_MAX_BYTES
+from apps.kernel.workbook import XLSX_TYPE
 
 # How a file is described that may come in either form.
 FILES = {

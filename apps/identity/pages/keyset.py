@@ -8,33 +8,34 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
 
 
 class KeysetPage:
     """Rows in order of time, the newest first.
 
-    Iterated over, it gives at most `most` rows of those that stand behind the place `?before=` of the request names.
+    Iterated over, it gives at most `most` rows of those that stand behind the place that `before` names.
     `older` is the place behind its last row, "" where none follow; `is_first` where nothing newer was left out. A place
     that is none is taken for the beginning.
     """
 
-    def __init__(self, request: HttpRequest, rows: QuerySet[Any], *, at: str = "at", most: int = 50) -> None:
-        place = _place(request.GET.get("before", ""))
+    def __init__(self, before: str, rows: QuerySet[Any], *, at: str = "at", most: int = 50) -> None:
+        # Of a list that says what it can do (`pages.lists`): how its reader has it.
+        self.state: Any = None
+        place = _place(before)
         if place is not None:
             when, pk = place
             rows = rows.filter(Q(**{f"{at}__lt": when}) | Q(**{at: when, "pk__lt": pk}))
         found = list(rows.order_by(f"-{at}", "-pk")[: most + 1])
-        self._rows = found[:most]
+        self.object_list = found[:most]
         self.is_first = place is None
-        last = self._rows[-1] if len(found) > most else None
+        last = self.object_list[-1] if len(found) > most else None
         self.older = f"{getattr(last, at).isoformat()},{last.pk}" if last is not None else ""
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._rows)
+        return iter(self.object_list)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.object_list)
 
 
 def _place(text: str) -> tuple[datetime, int] | None:

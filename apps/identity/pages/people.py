@@ -14,7 +14,7 @@ from apps.identity.pages.access import show
 from apps.identity.pages.requests import PortalRequest
 from apps.identity.rules.people_file import Change, Outcome, PeopleFile, outcomes_count, outcomes_digest
 from apps.kernel.errors import InvalidInput, TooLarge
-from apps.kernel.spreadsheet import FILE_MAX_BYTES, csv_lines
+from apps.kernel.spreadsheet import FILE_MAX_BYTES, csv_pieces
 
 # Refused rows are all shown; of the others no more than somebody looks through.
 SHOWN = 200
@@ -73,8 +73,8 @@ def _secrets(outcomes: list[Outcome], way_in: str) -> dict[str, Any]:
         _("E-mail") if way_in else _("Login account"),
         _("Invitation link") if way_in else _("First password"),
     )
-    text = "\ufeff" + "".join(csv_lines([head, *made]))
-    return {"made": made, "made_head": head, "made_file": base64.b64encode(text.encode()).decode()}
+    file = b"".join(csv_pieces([head, *made]))
+    return {"made": made, "made_head": head, "made_file": base64.b64encode(file).decode()}
 
 
 def _sent(request: PortalRequest) -> bytes:

@@ -20,8 +20,9 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.identity.models import User
 from apps.kernel.errors import Conflict, InvalidInput, WeirError
-from apps.kernel.spreadsheet import CSV_TYPE, ROWS_MAX, XLSX_TYPE, Line, csv_lines, table_read, xlsx_file
+from apps.kernel.spreadsheet import CSV_TYPE, ROWS_MAX, Line, csv_pieces, table_read
 from apps.kernel.translatable import localized
+from apps.kernel.workbook import XLSX_TYPE, xlsx_pieces
 
 _ROLE_MARK = ";"
 _TITLES = {
@@ -100,11 +101,10 @@ def people_file(
     table = [[str(_TITLES[name]) for name in columns], *([row[name] for name in columns] for row in rows)]
     if form == "xlsx":
         more = ((title, [[title], *([text] for text in texts)]) for title, texts in lists)
-        return PeopleFile(f"{name}.xlsx", xlsx_file([(_("People"), table), *more]), XLSX_TYPE)
+        return PeopleFile(f"{name}.xlsx", b"".join(xlsx_pieces([(_("People"), table), *more])), XLSX_TYPE)
     if form != "csv":
         raise InvalidInput(fields={"format": _("One of %(forms)s.") % {"forms": "csv, xlsx"}})
-    # Spreadsheets take a file for UTF-8 only with this mark.
-    return PeopleFile(f"{name}.csv", ("\ufeff" + "".join(csv_lines(table))).encode(), CSV_TYPE)
+    return PeopleFile(f"{name}.csv", b"".join(csv_pieces(table)), CSV_TYPE)
 
 
 # A role of either side, with `code`, `name_zh` and `name_en`; an organization, with its `name`.

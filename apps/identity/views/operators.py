@@ -4,8 +4,9 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,8 +19,10 @@ from apps.identity.forms import (
     PersonEditForm,
 )
 from apps.identity.models import OperatorRole, User
-from apps.identity.pages.access import cleaned, filter_query, go, operator_page, paged, show
+from apps.identity.pages.access import cleaned, filter_query, go, operator_page, show
 from apps.identity.pages.addresses import portal_address
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.people import ImportPage, file_response, import_page
 from apps.identity.pages.requests import PortalRequest
 from apps.identity.permissions import IdentityPermission as P
@@ -39,24 +42,42 @@ from apps.identity.services import operator_files
 from apps.identity.services import operators as services
 from apps.identity.services.operator_organizations import operator_move
 from apps.kernel.actor import Actor
+from apps.kernel.translatable import localized
 
 VIEW, MANAGE = "identity.view", "identity.manage"
 
 
+def _roles_text(row: User) -> str:
+    bindings = row.operator_bindings.all()
+    return ", ".join(localized(binding.role.name_zh, binding.role.name_en) for binding in bindings)
+
+
+OPERATORS = PageList(
+    Column("name", pgettext_lazy("person", "Name"), sort="display_name", value="display_name"),
+    Column("account", gettext_lazy("Login account"), sort="username", value="username"),
+    Column("email", gettext_lazy("E-mail"), sort="email", value="email", is_extra=True),
+    Column(
+        "organization", gettext_lazy("Organization"), sort="organization__name", value="organization.name"
+    ),
+    Column("roles", gettext_lazy("Roles"), value=_roles_text),
+    Column("signed_in", gettext_lazy("Last sign-in"), sort="last_login", value="last_login"),
+    Column("enabled", gettext_lazy("Enabled"), sort="is_active", value="is_active"),
+    order="name",
+)
+
+
 @operator_page(VIEW)
-def operators(request: PortalRequest) -> HttpResponse:
+def operators(request: PortalRequest) -> HttpResponseBase:
     """Who works for the computing centre, with roles."""
     chosen = cleaned(OperatorFilterForm(request.GET))
-    rows = paged(request, operator_list(actor=request.actor, **_narrowed(request, chosen)))
     context = {
-        "rows": rows,
         "chosen": chosen,
-        "is_narrowed": any(chosen.values()),
         "filtered": filter_query(chosen),
         "roles": operator_role_list(),
         "tree": operator_organization_tree(actor=request.actor),
     }
-    return show(request, "identity/operators", context)
+    rows = operator_list(actor=request.actor, **_narrowed(request, chosen))
+    return show_list(request, "identity/operators", OPERATORS, rows, context)
 
 
 def _narrowed(request: PortalRequest, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,14 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.images.forms import BuildForm
 from apps.images.permissions import ImagePermission as P
@@ -20,12 +23,28 @@ from apps.scheduling.selectors.entitlements.tickets import queue_list_of
 _BASES = 100
 
 
+BUILDS = PageList(
+    Column("image", gettext_lazy("Image"), sort="name", value="name"),
+    Column("base", gettext_lazy("Built upon"), sort="base", value="base", is_extra=True),
+    Column("state", gettext_lazy("State"), sort="state", value="shown_label"),
+    Column("steps", gettext_lazy("Build steps"), sort="steps", value="steps"),
+    Column("asked", gettext_lazy("Asked for"), sort="created_at", value="created_at"),
+    Column(
+        "person",
+        gettext_lazy("By whom"),
+        sort="made_by__display_name",
+        value="made_by.display_name",
+        is_extra=True,
+    ),
+    order="-asked",
+)
+
+
 @page(P.VIEW)
-def builds(request: TenantRequest) -> HttpResponse:
+def builds(request: TenantRequest) -> HttpResponseBase:
     """The reader's builds, the newest first."""
     rows = build_list(actor=request.actor, tenant=request.entered_tenant)
-    context = {"rows": paged(request, rows), "may_use": _may_use(request)}
-    return show(request, "images/builds", context)
+    return show_list(request, "images/builds", BUILDS, rows, {"may_use": _may_use(request)})
 
 
 def _may_use(request: TenantRequest) -> bool:

@@ -4,12 +4,15 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST
 
-from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, paged, show
+from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.images.forms import OWNERS, ImageForm, ImagesForm, ImportForm, PlaceForm, SaveForm
 from apps.images.models import TAG_MAX, ImageVersion
@@ -19,31 +22,43 @@ from apps.images.services.images import image_change, image_delete, version_dele
 from apps.images.services.imports import image_import
 from apps.images.services.saves import image_save, save_check
 from apps.images.states import ON_THE_WAY
+from apps.images.states import Owner as ImageOwner
 from apps.scheduling.selectors.entitlements.quotas import quota_organizations
 
 
 @page(P.VIEW)
-def images(request: TenantRequest) -> HttpResponse:
+def images(request: TenantRequest) -> HttpResponseBase:
     """The images that the reader may run (PLAT-ASSET-4)."""
     return _list(request, "images/images")
 
 
 @operator_page(P.VIEW)
-def all_images(request: PortalRequest) -> HttpResponse:
+def all_images(request: PortalRequest) -> HttpResponseBase:
     """The images of the centre and of all tenants."""
     return _list(request, "images/all_images")
 
 
-def _list(request: PortalRequest, template: str) -> HttpResponse:
+IMAGES = PageList(
+    Column("name", pgettext_lazy("thing", "Name"), sort="name", value="name"),
+    Column(
+        "owner", gettext_lazy("Owner"), sort=ranked("owner", ImageOwner.values), value="get_owner_display"
+    ),
+    Column("versions", gettext_lazy("Versions"), sort="version_count", value="version_count"),
+    Column("size", gettext_lazy("Size"), sort="size_bytes", value="size_bytes", unit=gettext_lazy("bytes")),
+    Column("newest", gettext_lazy("Newest"), sort="newest_at", value="newest_at"),
+    order="name",
+)
+
+
+def _list(request: PortalRequest, template: str) -> HttpResponseBase:
     chosen = cleaned(ImagesForm(request.GET))
     context = {
-        "rows": paged(request, image_list(actor=request.actor, **chosen)),
         "chosen": chosen,
         "filter": filter_query(chosen),
         "owners": OWNERS,
         "may_use": request.actor.may(P.USE) and not request.actor.is_read_only,
     }
-    return show(request, template, context)
+    return show_list(request, template, IMAGES, image_list(actor=request.actor, **chosen), context)
 
 
 @page(P.VIEW)

@@ -8,7 +8,9 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.approvals.overview import runs_of
@@ -17,7 +19,10 @@ from apps.assets.selectors import asset_list
 from apps.catalog.selectors.commodities import commodity_get
 from apps.catalog.selectors.coupons import coupon_usable_list
 from apps.fleet.services.secrets import secrets_seen
-from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.lists.acts import ListAct, chosen_rows
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.images.selectors import versions_opened
 from apps.kernel.actor import Actor
@@ -60,20 +65,49 @@ from apps.tickets.selectors import tickets_of
 _OFFERED = 100
 
 
+FORMS = PageList(
+    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("kind", gettext_lazy("Kind"), sort=ranked("kind", FormKind.values), value="get_kind_display"),
+    Column("unit", gettext_lazy("Applying unit"), sort="organization_name", value="organization_name"),
+    Column(
+        "applicant", gettext_lazy("Applicant"), sort="applicant_name", value="applicant_name", is_extra=True
+    ),
+    Column(
+        "system",
+        gettext_lazy("Information system name"),
+        sort="business_system__name",
+        value="business_system_name",
+    ),
+    Column(
+        "state", gettext_lazy("Form state"), sort=ranked("state", FormState.values), value="get_state_display"
+    ),
+    Column("made", gettext_lazy("Created at"), sort="created_at", value="created_at", is_extra=True),
+    Column("sent", gettext_lazy("Application time"), sort="submitted_at", value="submitted_at"),
+    usual={"tab": "all"},
+)
+
+
 @page("orders.view")
-def forms(request: TenantRequest) -> HttpResponse:
+def forms(request: TenantRequest) -> HttpResponseBase:
     """My applications (PLAT-APPLY-8, -9, -10, -13)."""
     chosen = cleaned(FormsForm(request.GET))
     wanted = chosen | {"business_system": str(chosen["business_system"] or "")}
-    rows = paged(request, form_list(actor=request.actor, **wanted))
     context = {
-        "rows": rows,
-        "has_drafts": any(row.is_draft and row.applicant_id == request.actor.user_id for row in rows),
+        "acts": [
+            ListAct(
+                reverse("orders:forms_delete"),
+                gettext_lazy("Delete the drafts"),
+                "trash",
+                confirm=gettext_lazy("Delete the chosen drafts with their files?"),
+                is_danger=True,
+            )
+        ],
         "chosen": chosen,
         "states": FormState.choices,
         "systems": business_systems_known(actor=request.actor),
     }
-    return show(request, "orders/forms", context)
+    rows = form_list(actor=request.actor, **wanted)
+    return show_list(request, "orders/forms", FORMS, rows, context)
 
 
 def parts_of(actor: Actor, form: ApplicationForm) -> dict[str, object]:
@@ -252,21 +286,12 @@ def again(request: TenantRequest, uid: UUID) -> HttpResponse:
 @page("orders.apply")
 def delete(request: TenantRequest) -> HttpResponse:
     """Delete one or several drafts together, all or none (PLAT-APPLY-7)."""
-    chosen = request.POST.getlist("uid")
-    if not chosen:
-        raise InvalidInput(_("No form is chosen."))
+    chosen = chosen_rows(request)["chosen"]
     with transaction.atomic():
         for uid in chosen:
-            form_delete(actor=request.actor, form_uid=_uid(uid))
+            form_delete(actor=request.actor, form_uid=uid)
     messages.success(request, _("Deleted."))
     return go(request, "orders:forms")
-
-
-def _uid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise InvalidInput(_("This is not an identifier.")) from error
 
 
 # --- attachments -----------------------------------------------------------------------------------------------

@@ -4,15 +4,19 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.approvals.overview import runs_of
-from apps.identity.pages.access import cleaned, go, page, paged, show
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
+from apps.kernel.translatable import localized
 from apps.orders.forms import (
     DURATION_UNITS,
     MoreTimeForm,
@@ -42,19 +46,45 @@ from apps.orgs.selectors.business_systems import business_systems_known
 from apps.storage.selectors import volume_by_uid
 from apps.tickets.selectors import tickets_of
 
+ORDERS = PageList(
+    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column(
+        "service",
+        gettext_lazy("Service"),
+        sort=lambda: localized("commodity_name_zh", "commodity_name_en"),
+        value="commodity_name",
+    ),
+    Column("supplier", gettext_lazy("Supplier"), sort="supplier", value="supplier", is_extra=True),
+    Column(
+        "system",
+        gettext_lazy("Information system name"),
+        sort="business_system__name",
+        value="business_system_name",
+    ),
+    Column("applicant", gettext_lazy("Applicant"), sort="applicant_name", value="applicant_name"),
+    Column("form", gettext_lazy("Application"), sort="form__no", value="form.no", is_extra=True),
+    Column(
+        "state", gettext_lazy("State"), sort=ranked("state", OrderState.values), value="get_state_display"
+    ),
+    Column("made", gettext_lazy("Made"), sort="created_at", value="created_at"),
+    Column("started", gettext_lazy("Started"), sort="started_at", value="started_at", is_extra=True),
+    Column("ended", gettext_lazy("Ended"), sort="ended_at", value="ended_at", is_extra=True),
+    order="-made",
+)
+
 
 @page("orders.view")
-def orders(request: TenantRequest) -> HttpResponse:
+def orders(request: TenantRequest) -> HttpResponseBase:
     """The orders made of approved forms (PLAT-APPLY-18, PLAT-APPLY-21)."""
     chosen = cleaned(OrdersForm(request.GET))
     wanted = chosen | {"business_system": str(chosen["business_system"] or "")}
     context = {
-        "rows": paged(request, order_list(actor=request.actor, **wanted)),
         "chosen": chosen,
         "states": OrderState.choices,
         "systems": business_systems_known(actor=request.actor),
     }
-    return show(request, "orders/orders", context)
+    rows = order_list(actor=request.actor, **wanted)
+    return show_list(request, "orders/orders", ORDERS, rows, context)
 
 
 @page("orders.view")

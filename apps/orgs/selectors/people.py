@@ -60,6 +60,12 @@ class Person:
             return "locked"
         return "active" if self.membership.is_active else "disabled"
 
+    @property
+    def state_text(self) -> str:
+        """`state` in the reader's language."""
+        texts = {"locked": _("Locked"), "active": _("Active"), "disabled": _("Disabled")}
+        return texts[self.state]
+
 
 def person_list(
     *, actor: Actor, search: str = "", organization: Organization | None = None, role: str = ""

@@ -4,20 +4,24 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centre.selectors import mail_way
 from apps.identity.forms import MoveForm, PersonEditForm
-from apps.identity.pages.access import cleaned, filter_query, go, page, paged, show
+from apps.identity.pages.access import cleaned, filter_query, go, page, show
 from apps.identity.pages.addresses import portal_address
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.identity.rules.role_functions import Side, data_permission_lines, functions_by_role
 from apps.identity.selectors import sign_in_way
 from apps.identity.services.accounts import may_keep_account
 from apps.kernel.actor import Actor
+from apps.kernel.translatable import localized
 from apps.orgs.addresses import mail_portal
 from apps.orgs.forms import (
     InviteForm,
@@ -49,8 +53,24 @@ MANAGE = "orgs.manage"
 INVITE, ACCOUNT, KNOWN = "invite", "account", "known"
 
 
+PEOPLE = PageList(
+    Column("name", pgettext_lazy("person", "Name"), sort="user__display_name", value="user.display_name"),
+    Column("account", gettext_lazy("Login account"), sort="user__username", value="user.username"),
+    Column("email", gettext_lazy("E-mail"), sort="user__email", value="user.email", is_extra=True),
+    Column("organization", gettext_lazy("Organization"), value="member.organization.name"),
+    Column("post", gettext_lazy("Post"), value="member.post.name", is_extra=True),
+    Column(
+        "roles",
+        gettext_lazy("Roles"),
+        value=lambda row: ", ".join(localized(role.name_zh, role.name_en) for role in row.roles),
+    ),
+    Column("state", gettext_lazy("State"), sort=("user__is_active", "is_active"), value="state_text"),
+    order="name",
+)
+
+
 @page("orgs.view")
-def people(request: TenantRequest) -> HttpResponse:
+def people(request: TenantRequest) -> HttpResponseBase:
     """Who belongs to the tenant, with organization and roles (PLAT-TEN-25)."""
     chosen = cleaned(PeopleFilterForm(request.GET))
     actor = request.actor
@@ -58,19 +78,15 @@ def people(request: TenantRequest) -> HttpResponse:
         organization_get(actor=actor, uid=chosen["organization"]) if chosen["organization"] else None
     )
     found = person_list(actor=actor, search=chosen["search"], organization=organization, role=chosen["role"])
-    rows = paged(request, found)
     context = {
-        "rows": rows,
-        "people": people_of(rows),
         "chosen": chosen,
-        "is_narrowed": any(chosen.values()),
         "filtered": filter_query(chosen),
         "roles": role_list(),
         "tree": organization_tree(actor=actor),
         "invitations": invitation_list(actor=actor) if actor.may(P.MANAGE) else [],
         "has_mail": mail_way() is not None,
     }
-    return show(request, "orgs/people", context)
+    return show_list(request, "orgs/people", PEOPLE, found, context, prepare=people_of)
 
 
 @never_cache

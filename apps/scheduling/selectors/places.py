@@ -16,6 +16,11 @@ class Places:
     devices: list[Device]
     more: int
 
+    @property
+    def text(self) -> str:
+        """The devices in a line."""
+        return ", ".join(f"{device.node.name} #{device.index}" for device in self.devices)
+
 
 def places_of(row: Workload) -> Places:
     """Where its shares are, or were at the last; nowhere while it waits."""

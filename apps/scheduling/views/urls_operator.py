@@ -7,7 +7,6 @@ from apps.scheduling.views.work import all_work, environment_templates, scaling
 app_name = "scheduling_admin"
 urlpatterns = [
     path("workloads/", all_work.workloads, name="workloads"),
-    path("workloads/export/", all_work.export, name="workloads_export"),
     path("workloads/stop/", all_work.stop_many, name="workloads_stop"),
     path("queues/", queues.queues, name="queues"),
     path("queues/new/", queues.queue_new, name="queue_new"),

@@ -42,7 +42,8 @@ function followPartner(event) {
 function checkAll(event) {
   const name = event.target.dataset?.checkAll;
   if (!name) return;
-  for (const box of event.target.form.querySelectorAll(`input[name="${name}"]`)) box.checked = event.target.checked;
+  const boxes = event.target.closest("table").querySelectorAll(`input[name="${name}"]`);
+  for (const box of boxes) box.checked = event.target.checked;
 }
 
 const SPANS_S = [86400, 3600, 60, 1];

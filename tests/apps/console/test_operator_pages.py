@@ -28,7 +28,6 @@ PAGES = {
     "/revenue/": "billing.view",
     "/inbox/": "cases.view approvals.decide",
     "/cases/": "cases.view",
-    "/cases/export/": "cases.view",
     "/tickets/": "cases.view tickets.work tickets.open",
     "/pool/": "fleet.view",
     "/alarms/": "alarms.view",
@@ -104,9 +103,9 @@ def test_who_sees_no_cases_finds_what_concerns_him(operator):
     assert [no for no in ("T1", "T2", "T3") if f'data-no="{no}"' in tickets] == ["T2", "T3"]
     line = text_of(operator("front_line").page().get("/tickets/", {"tab": "all"}))
     assert [no for no in ("T1", "T2", "T3") if f'data-no="{no}"' in line] == ["T1", "T2", "T3"]
-    exported = page.get("/cases/export/", {"kind": "ticket", "tab": "all"})
+    exported = page.get("/tickets/", {"tab": "all", "export": "csv"})
     assert b"T1" not in b"".join(exported.streaming_content)
-    assert page.get("/cases/export/", {"kind": "form"}).status_code == 403
+    assert page.get("/cases/", {"kind": "form", "export": "csv"}).status_code == 403
 
 
 def test_a_role_without_rights_is_refused_everywhere_but_at_home(operator):
@@ -206,7 +205,7 @@ def test_each_filter_alone_and_all_together_narrow_the_list(operator, names):
 @pytest.mark.req("PLAT-OPS-19")
 def test_the_export_holds_exactly_the_filtered_rows_and_no_formula(operator):
     two_forms()
-    answer = operator("executive").page().get("/cases/export/", {"organization": "Speech"})
+    answer = operator("executive").page().get("/cases/", {"organization": "Speech", "export": "csv"})
     text = b"".join(answer.streaming_content).decode()
     assert text.startswith("\ufeff")
     rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))

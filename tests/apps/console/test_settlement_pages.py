@@ -52,7 +52,7 @@ def test_accounts_of_all_tenants_stand_with_what_is_on_them_and_what_is_owed(man
     narrowed = text(manager.get("/accounts/", {"search": "glob"}))
     assert 'data-schema="globex"' in narrowed
     assert 'data-schema="acme"' not in narrowed
-    assert "No account matches" in text(manager.get("/accounts/", {"search": "nobody"}))
+    assert "Nothing matches" in text(manager.get("/accounts/", {"search": "nobody"}))
     level = Account.plain.get(tenant=acme).funds_level
     assert 'data-schema="acme"' in text(manager.get("/accounts/", {"level": level}))
 
@@ -68,9 +68,10 @@ def test_bills_are_narrowed_summed_and_exported_as_they_stand(manager, acme, glo
         narrowed = text(manager.get("/bills/", query))
         assert f'data-no="{ours.no}"' in narrowed, query
         assert f'data-no="{theirs.no}"' not in narrowed, query
-    answer = manager.get("/bills/export/", {"tenant": "globex"})
+    answer = manager.get("/bills/", {"tenant": "globex", "export": "csv"})
     lines = list(csv.reader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
     assert [line[:2] for line in lines] == [["Number", "Tenant"], [theirs.no, globex.name]]
+    assert lines[0][4] == "Total (CNY)"
     assert Decimal(lines[1][4]) == theirs.total
 
 
@@ -134,14 +135,14 @@ def test_who_may_only_look_is_shown_no_act_and_refused(operator, acme):
 def test_an_installation_without_money_says_what_comes_first(manager):
     assert "No account yet" in text(manager.get("/accounts/"))
     assert "No bills yet" in text(manager.get("/bills/"))
-    assert b"".join(manager.get("/bills/export/")).decode("utf-8-sig").count("\n") == 1
+    assert b"".join(manager.get("/bills/?export=csv")).decode("utf-8-sig").count("\n") == 1
 
 
 @pytest.mark.req("PLAT-TEN-2")
 def test_a_tenants_people_reach_none_of_it_and_no_words_break_it(member, manager, acme, globex):
     theirs = confirmed(globex)
     stranger = member("acme", "tenant_system_administrator").page()
-    for path in ("/accounts/", "/bills/", "/bills/export/", f"/bills/{theirs.uid}/"):
+    for path in ("/accounts/", "/bills/", "/bills/?export=csv", f"/bills/{theirs.uid}/"):
         for host in ("localhost", "acme.localhost"):
             answer = stranger.get(path, headers={"host": host})
             assert theirs.no.encode() not in b"".join(answer), (path, host)

@@ -47,7 +47,7 @@ def test_the_list_filters_and_deletes_what_is_chosen(ann, message):
     page = ann.page()
     assert "F7" in page.get("/messages/?search=F7&is_read=no", headers=HTMX).content.decode()
     assert "F7" not in page.get("/messages/?is_read=yes", headers=HTMX).content.decode()
-    assert page.post("/messages/mark/", {"uid": [str(message.uid)], "act": "delete"}).status_code == 302
+    assert page.post("/messages/delete/", {"chosen": [str(message.uid)]}).status_code == 302
     assert not Message.objects.filter(pk=message.pk).exists()
 
 
@@ -59,7 +59,7 @@ def test_times_are_shown_in_the_tenants_zone(ann, message, acme):
 
 
 def test_nothing_chosen_is_refused_in_place(ann):
-    answer = ann.page().post("/messages/mark/", {"act": "delete"}, headers=HTMX)
+    answer = ann.page().post("/messages/delete/", headers=HTMX)
     assert (answer.status_code, answer["HX-Retarget"]) == (400, "#problems")
 
 

@@ -14,7 +14,8 @@ from apps.identity.models import Membership, OperatorBinding, User
 from apps.identity.services.operator_organizations import operator_organization_create
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
-from apps.kernel.spreadsheet import FILE_MAX_BYTES, xlsx_file
+from apps.kernel.spreadsheet import FILE_MAX_BYTES
+from apps.kernel.workbook import xlsx_pieces
 from apps.orgs.models import Invitation, Member, RoleBinding
 from apps.orgs.services.invitations import invitation_make
 from apps.orgs.services.organizations import organization_create
@@ -323,7 +324,7 @@ def test_by_the_operators_page_first_passwords_are_shown_once(operator):
     assert 'data-test="people-import"' in page.get("/operators/").content.decode()
     path = "/operators/import/"
     assert 'data-test="import-form"' in page.get(path).content.decode()
-    data = xlsx_file([("People", [["Login account", "Name"], ["opal", "Opal"]])])
+    data = b"".join(xlsx_pieces([("People", [["Login account", "Name"], ["opal", "Opal"]])]))
     seen = page.post(path, {"file": upload(data, "people.xlsx")}).content.decode()
     done = page.post(path, {name: field(seen, name) for name in ("table", "seen")}).content.decode()
     assert User.objects.get(username="opal").check_password(shown(done, "made-secret"))

@@ -4,6 +4,9 @@ import io
 import time
 import zipfile
 from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -11,13 +14,18 @@ from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
 
 from apps.kernel.errors import InvalidInput, TooLarge, WeirError
-from apps.kernel.spreadsheet import FILE_MAX_BYTES, ROWS_MAX, csv_lines, table_read, xlsx_file
+from apps.kernel.spreadsheet import FILE_MAX_BYTES, ROWS_MAX, csv_lines, table_read
+from apps.kernel.workbook import xlsx_pieces
 
 DANGEROUS = ("=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("http://x")', "=cmd|' /C calc'!A0")
 
 
 def cells(data):
     return [line.cells for line in table_read(data)]
+
+
+def xlsx_whole(sheets):
+    return b"".join(xlsx_pieces(sheets))
 
 
 def workbook(rows):
@@ -44,7 +52,7 @@ def test_what_begins_a_formula_is_written_as_text_and_read_back(text):
     assert line.lstrip('"').startswith("'"), "no spreadsheet takes it for a formula"
     assert line.rstrip().endswith("plain,-5,"), "figures stay figures"
     assert cells(f"{line}".encode())[0][0] == text
-    data = xlsx_file([("People", [["Name"], [text]])])
+    data = xlsx_whole([("People", [["Name"], [text]])])
     cell = load_workbook(io.BytesIO(data)).active["A2"]
     assert (cell.data_type, cell.value) == ("s", text)
     assert cells(data) == [("Name",), (text,)]
@@ -61,7 +69,7 @@ def test_what_is_written_is_read_back(rows):
     wanted = [tuple(row) for row in rows]
     if any(text.startswith("'") for row in wanted for text in row):
         return
-    assert cells(xlsx_file([("People", rows)])) == wanted
+    assert cells(xlsx_whole([("People", rows)])) == wanted
     assert cells("".join(csv_lines(rows)).encode()) == wanted
 
 
@@ -146,7 +154,7 @@ def test_a_small_workbook_with_very_many_elements_is_refused_before_they_are_mad
 
 def test_a_full_table_with_styles_is_read():
     rows = [[f"Column {number}" for number in range(12)]] + [["some words"] * 12] * ROWS_MAX
-    assert len(cells(xlsx_file([("People", rows), ("Roles", rows[:50])]))) == ROWS_MAX + 1
+    assert len(cells(xlsx_whole([("People", rows), ("Roles", rows[:50])]))) == ROWS_MAX + 1
 
 
 def test_a_document_type_in_a_part_of_any_name_is_refused():
@@ -180,3 +188,31 @@ def test_a_row_far_below_costs_nothing():
     began = time.monotonic()
     assert cells(data) == [("Name",)]
     assert time.monotonic() - began < 5
+
+
+def test_a_workbook_keeps_figures_and_times_and_comes_in_pieces_however_long_it_is():
+    made = 0
+
+    def rows():
+        nonlocal made
+        yield ["No", "Total (CNY)", "Made at", "Note"]
+        for number in range(20_000):
+            made += 1
+            yield [
+                f"B{number}-{uuid4()}",
+                Decimal("12.50"),
+                datetime(2026, 11, 27, 9, 30, 15, tzinfo=UTC),
+                "\x00<&>一",
+            ]
+
+    pieces = xlsx_pieces([("Bills: all/of [them]", rows())])
+    first = next(pieces)
+    assert made < 20_000, "the first piece is there before the last row was asked for"
+    book = load_workbook(io.BytesIO(first + b"".join(pieces)), read_only=True)
+    sheet = book.worksheets[0]
+    found = list(sheet.iter_rows(values_only=True))
+    assert found[0] == ("No", "Total (CNY)", "Made at", "Note")
+    assert found[-1][0].startswith("B19999-")
+    number, instant, note = found[-1][1:]
+    assert (number, str(instant), note) == (12.5, "2026-11-27 09:30:15", "<&>一")
+    assert len(found) == 20_001

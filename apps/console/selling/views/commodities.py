@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
@@ -35,9 +35,12 @@ from apps.console.selling.forms.selling import (
 )
 from apps.console.selling.forms.services import service_initial
 from apps.console.selling.services import commodity_put
-from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.access import cleaned, go, operator_page, show
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import InvalidInput, NotFound, WeirError
+from apps.kernel.translatable import localized
 
 _LIST, _ONE = "catalogue_admin:commodities", "catalogue_admin:commodity"
 KINDS = (
@@ -83,18 +86,33 @@ _BEGIN = {
 }  # fmt: skip
 
 
+COMMODITIES = PageList(
+    Column("name", gettext_lazy("Name"), sort=lambda: localized("name_zh", "name_en"), value="name"),
+    Column("number", gettext_lazy("Number"), sort="number", value="number", is_extra=True),
+    Column("kind", gettext_lazy("Yields"), sort="kind", value="get_kind_display"),
+    Column(
+        "category",
+        gettext_lazy("Category"),
+        sort=lambda: localized("category__name_zh", "category__name_en"),
+        value="category.name",
+    ),
+    Column("tenants", gettext_lazy("Open to all tenants"), sort="is_for_all", value="is_for_all"),
+    Column("version", gettext_lazy("Version"), sort="version", value="version"),
+    Column("listed", gettext_lazy("On sale"), sort=("is_listed", "is_enabled"), value="is_listed"),
+)
+
+
 @operator_page(P.VIEW)
-def commodities(request: PortalRequest) -> HttpResponse:
+def commodities(request: PortalRequest) -> HttpResponseBase:
     """All of them, listed or not."""
     chosen = {name: request.GET.get(name, "")[:80] for name in ("search", "category")}
     context = {
-        "rows": paged(request, commodity_all(**chosen)),
         "chosen": chosen,
         "categories": category_choices(),
         "may_manage": request.actor.may(P.MANAGE),
         "tab": "commodities",
     }
-    return show(request, "catalog/operator/commodities", context)
+    return show_list(request, "catalog/operator/commodities", COMMODITIES, commodity_all(**chosen), context)
 
 
 @operator_page(P.MANAGE)

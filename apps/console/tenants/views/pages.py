@@ -2,6 +2,7 @@
 
 from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from apps.billing.forms import BuyerForm
@@ -18,25 +19,31 @@ from apps.console.tenants.forms import (
 from apps.console.tenants.overview import tenant_overview
 from apps.console.tenants.services import tenant_archive_take
 from apps.console.tenants.views.opening import tenant_address
-from apps.identity.pages.access import cleaned, filter_query, operator_page, paged, show
+from apps.identity.pages.access import cleaned, operator_page, show
+from apps.identity.pages.lists.declared import Column, PageList
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.money import bill_round
 from apps.tenancy.selectors import tenant_find, tenant_shown
 from apps.tenancy.states import ENDED, TenantState
 
+TENANTS = PageList(
+    Column("name", _("Name"), sort="name", value="name"),
+    Column("code", _("Code"), sort="schema_name", value="schema_name"),
+    Column("host", _("Address"), sort="host", value="host"),
+    Column("timezone", _("Time zone"), sort="timezone", value="timezone"),
+    Column("created", _("Created at"), sort="created_at", value="created_at"),
+    Column("state", _("State"), sort="state", value="get_state_display"),
+    order="name",
+)
+
 
 @operator_page("tenancy.view")
-def tenants(request: PortalRequest) -> HttpResponse:
+def tenants(request: PortalRequest) -> HttpResponseBase:
     """Whom the centre serves, ended ones too, by name, code and state (PLAT-TEN-8)."""
     chosen = cleaned(TenantFilterForm(request.GET))
-    context = {
-        "rows": paged(request, tenant_find(**chosen)),
-        "chosen": chosen,
-        "is_narrowed": any(chosen.values()),
-        "filtered": filter_query(chosen),
-        "states": TenantState.choices,
-    }
-    return show(request, "operator/tenants", context)
+    context = {"chosen": chosen, "states": TenantState.choices}
+    return show_list(request, "operator/tenants", TENANTS, tenant_find(**chosen), context)
 
 
 @operator_page("tenancy.view")

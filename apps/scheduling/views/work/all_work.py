@@ -1,25 +1,25 @@
 """Work of all tenants, on the operator pages: what waits and why, what runs and where, what failed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
-from django.contrib import messages
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
-from django.utils.http import urlencode
-from django.utils.timezone import localtime
-from django.utils.translation import get_language, ngettext
+from django.http import HttpResponse, HttpResponseBase
+from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from apps.identity.pages.access import cleaned, go, next_url, operator_page, paged, show
+from apps.identity.pages.access import cleaned, operator_page
+from apps.identity.pages.lists.acts import ChosenForReasonForm, ListAct, act_on_each, chosen_rows
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
-from apps.kernel.spreadsheet import CSV_TYPE, csv_lines
-from apps.scheduling.forms.all_work import AllWorkForm, StopManyForm
+from apps.kernel.translatable import localized
+from apps.scheduling.forms.all_work import AllWorkForm
 from apps.scheduling.models import Workload
 from apps.scheduling.permissions import ResourcePermission as P
-from apps.scheduling.selectors.places import Places, places_of
+from apps.scheduling.selectors.places import places_of
 from apps.scheduling.selectors.workloads import queue_list, workload_list_across
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.states import WorkKind, WorkloadState
@@ -31,31 +31,73 @@ TAB_STATES: dict[str, Sequence[str]] = {
     "failed": (WorkloadState.FAILED, WorkloadState.LOST),
     "finished": (WorkloadState.FINISHED,),
 }
-_CHUNK = 500
+
+
+WORKLOADS = PageList(
+    Column("name", gettext_lazy("Workload"), sort=lambda: localized("name_zh", "name_en"), value="name"),
+    Column("no", gettext_lazy("Number"), sort="no", value="no", is_extra=True),
+    Column("kind", gettext_lazy("Kind"), sort="kind", value="get_kind_display", is_extra=True),
+    Column(
+        "state", gettext_lazy("State"), sort=ranked("state", WorkloadState.values), value="get_state_display"
+    ),
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),
+    Column(
+        "person",
+        gettext_lazy("Submitted by"),
+        sort="submitted_by__display_name",
+        value="submitted_by.display_name",
+        is_extra=True,
+    ),
+    Column(
+        "queue",
+        gettext_lazy("Queue"),
+        sort=lambda: localized("queue__name_zh", "queue__name_en"),
+        value=lambda row: localized(row.queue.name_zh, row.queue.name_en),
+    ),
+    Column("place", gettext_lazy("Where, or why not yet"), value=lambda row: row.places.text),
+    Column(
+        "share",
+        gettext_lazy("Share"),
+        sort=("compute_percent", "memory_mib"),
+        value="compute_percent",
+        unit="%",
+    ),
+    Column("submitted", gettext_lazy("Submitted"), sort="created_at", value="created_at"),
+    Column("started", gettext_lazy("Started"), sort="started_at", value="started_at", is_extra=True),
+    Column("ended", gettext_lazy("Ended"), sort="ended_at", value="ended_at", is_extra=True),
+)
+_STOP = ListAct(
+    reverse_lazy("scheduling_admin:workloads_stop"),
+    gettext_lazy("Stop"),
+    "player-stop",
+    confirm=gettext_lazy("Stop the chosen work? What it has not saved is lost."),
+    is_danger=True,
+    asks_reason=True,
+)
 
 
 @require_GET
 @operator_page(P.VIEW)
-def workloads(request: PortalRequest) -> HttpResponse:
+def workloads(request: PortalRequest) -> HttpResponseBase:
     """All work by tab, tenant, queue, kind and keyword; the newest first, of what waits the next first."""
     chosen = cleaned(AllWorkForm(request.GET))
     narrowed = _narrowed(chosen)
-    rows = paged(request, _ordered(narrowed, chosen))
-    for row in rows:
-        row.places = places_of(row)
     context = {
-        "rows": rows,
         "chosen": chosen,
         "tabs": _tabs(narrowed, chosen["tab"]),
         "tenants": tenant_list(),
         "queues": queue_list(),
         "kinds": WorkKind.choices,
-        "is_narrowed": any(chosen[name] for name in ("search", "tenant", "queue", "kind")),
-        "query": urlencode({name: value for name, value in chosen.items() if value}),
-        "may_stop": request.actor.may(P.OPERATE),
+        "acts": [_STOP] if request.actor.may(P.OPERATE) else [],
         "live": ["pool"],
     }
-    return show(request, "scheduling/all_work", context)
+    rows = _ordered(narrowed, chosen)
+    return show_list(request, "scheduling/all_work", WORKLOADS, rows, context, prepare=_place)
+
+
+def _place(rows: Sequence[Workload]) -> None:
+    for row in rows:
+        row.places = places_of(row)  # type: ignore[attr-defined]
 
 
 def _narrowed(chosen: dict[str, Any]) -> QuerySet[Workload]:
@@ -103,48 +145,17 @@ def _tabs(rows: QuerySet[Workload], open_tab: str) -> list[dict[str, Any]]:
     ]
 
 
-@require_GET
-@operator_page(P.VIEW)
-def export(request: PortalRequest) -> StreamingHttpResponse:
-    """Exactly the rows that meet the present conditions, as CSV."""
-    chosen = cleaned(AllWorkForm(request.GET))
-    response = StreamingHttpResponse(_csv(_ordered(_narrowed(chosen), chosen)), content_type=CSV_TYPE)
-    response["Content-Disposition"] = 'attachment; filename="weir-workloads.csv"'
-    response["X-Accel-Buffering"] = "no"
-    return response
-
-
-def _csv(rows: QuerySet[Workload]) -> Iterator[str]:
-    # Spreadsheets take a file for UTF-8 only with this mark.
-    yield "\ufeff"
-    yield from csv_lines(
-        [[_("Number"), _("Name"), _("State"), _("Tenant"), _("Queue"), _("Submitted by"), _("Where"), _("Submitted"),
-          _("Started"), _("Ended")]]
-    )  # fmt: skip
-    yield from csv_lines(_line(row) for row in rows.iterator(chunk_size=_CHUNK))
-
-
-def _line(row: Workload) -> list[str]:
-    where: Places = places_of(row)
-    queue = row.queue.name_zh if (get_language() or "").startswith("zh") else row.queue.name_en
-    times = [
-        localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
-        for at in (row.created_at, row.started_at, row.ended_at)
-    ]
-    person = row.submitted_by.display_name if row.submitted_by else ""
-    devices = ", ".join(f"{device.node.name} #{device.index}" for device in where.devices)
-    return [row.no, row.name, str(row.get_state_display()), row.tenant.name, queue, person, devices, *times]
-
-
 @require_POST
 @operator_page(P.OPERATE)
 def stop_many(request: PortalRequest) -> HttpResponse:
     """Stop those that were chosen, each by itself, for one reason; what has ended meanwhile stays as it is."""
-    given = cleaned(StopManyForm(request.POST))
-    wanted: list[UUID] = given["work"]
-    rows = list(Workload.objects.across().filter(uid__in=wanted).select_related("tenant"))
-    for row in rows:
-        workload_stop(actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"])
-    told = ngettext("%(n)s workload is being stopped.", "%(n)s workloads are being stopped.", len(rows))
-    messages.success(request, told % {"n": len(rows)})
-    return go(request, next_url(request, "/scheduling/workloads/"))
+    given = chosen_rows(request, ChosenForReasonForm)
+    return act_on_each(
+        request,
+        Workload.objects.across().filter(uid__in=given["chosen"]).select_related("tenant"),
+        lambda row: workload_stop(
+            actor=request.actor, tenant=row.tenant, workload_uid=row.uid, reason=given["reason"]
+        ),
+        back="/scheduling/workloads/",
+        named=lambda row: row.no,
+    )

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from apps.billing.selectors.charges import usage_list
@@ -19,9 +20,12 @@ from apps.billing.selectors.costs import workload_cost
 from apps.fleet.models import Slice
 from apps.fleet.selectors import log_read, slice_list
 from apps.fleet.types import SessionConnection
-from apps.identity.pages.access import cleaned, page, paged, show
+from apps.identity.pages.access import cleaned, page, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.actor import Actor
+from apps.kernel.translatable import localized
 from apps.scheduling.addresses import web_origin
 from apps.scheduling.forms.submit import LogForm, ResourcesForm
 from apps.scheduling.models import Workload, WorkloadArray
@@ -66,22 +70,49 @@ class SliceRow:
     replica: int | None
 
 
+RESOURCES = PageList(
+    Column("name", gettext_lazy("Resource"), sort=lambda: localized("name_zh", "name_en"), value="name"),
+    Column("no", gettext_lazy("Number"), sort="no", value="no", is_extra=True),
+    Column("kind", gettext_lazy("Kind"), sort="kind", value="get_kind_display", is_extra=True),
+    Column(
+        "state", gettext_lazy("State"), sort=ranked("state", WorkloadState.values), value="get_state_display"
+    ),
+    Column(
+        "person",
+        gettext_lazy("Submitted by"),
+        sort="submitted_by__display_name",
+        value="submitted_by.display_name",
+        is_extra=True,
+    ),
+    Column(
+        "queue",
+        gettext_lazy("Queue"),
+        sort=lambda: localized("queue__name_zh", "queue__name_en"),
+        value=lambda row: localized(row.queue.name_zh, row.queue.name_en),
+    ),
+    Column("place", gettext_lazy("Where, or why not yet"), value=lambda row: row.places.text),
+    Column(
+        "share",
+        gettext_lazy("Share"),
+        sort=("compute_percent", "memory_mib"),
+        value="compute_percent",
+        unit="%",
+    ),
+    Column("made", gettext_lazy("Submitted"), sort="created_at", value="created_at", is_extra=True),
+    Column("started", gettext_lazy("Started"), sort="started_at", value="started_at"),
+    Column("ended", gettext_lazy("Ended"), sort="ended_at", value="ended_at", is_extra=True),
+)
+
+
 @page("resources.view")
-def resources(request: TenantRequest) -> HttpResponse:
+def resources(request: TenantRequest) -> HttpResponseBase:
     """The tenant's resources with node, device, share and state (PLAT-SVC-17, PLAT-SVC-18)."""
     chosen = cleaned(ResourcesForm(request.GET))
     tenant = request.entered_tenant
     rows = _chosen(workload_list(tenant, actor=request.actor), chosen, request.actor)
     topic = f"tenant.{tenant.schema_name}.resources"
-    shown = paged(request, rows)
-    progress = progress_of({row.array_id for row in shown if row.array_id is not None})
-    for row in shown:
-        row.places = places_of(row)
-        row.progress = progress.get(row.array_id)
     context = {
-        "rows": shown,
         "chosen": chosen,
-        "is_narrowed": any(chosen.values()),
         "array": _array(request, chosen["array"]),
         "states": WorkloadState.choices,
         "kinds": WorkKind.choices,
@@ -92,7 +123,14 @@ def resources(request: TenantRequest) -> HttpResponse:
         "topic": topic,
         "live": [topic],
     }
-    return show(request, "scheduling/resources", context)
+    return show_list(request, "scheduling/resources", RESOURCES, rows, context, prepare=_described)
+
+
+def _described(rows: Sequence[Workload]) -> None:
+    progress = progress_of({row.array_id for row in rows if row.array_id is not None})
+    for row in rows:
+        row.places = places_of(row)  # type: ignore[attr-defined]
+        row.progress = progress.get(row.array_id) if row.array_id else None  # type: ignore[attr-defined]
 
 
 def _array(request: TenantRequest, no: str) -> WorkloadArray | None:
