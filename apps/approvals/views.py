@@ -87,7 +87,7 @@ def decided_tell(request: PortalRequest, decision: str, decided: Sequence[Decide
     if done := ", ".join(one.no for one in decided if one.problem is None):
         # What was refused is no success: green is for what goes on.
         level = messages.SUCCESS if decision == DecisionKind.APPROVE else messages.INFO
-        messages.add_message(request, level, _TOLD[decision] % {"numbers": done})
+        messages.add_message(request, level, _TOLD[DecisionKind(decision)] % {"numbers": done})
     for one in decided:
         if one.problem is not None:
             words = {"no": one.no, "reason": one.problem.message}

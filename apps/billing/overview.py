@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Sum
@@ -74,12 +75,13 @@ def bill_document(bill: Bill, actor: Actor) -> BillDocument:
 
 def _later(bill: Bill, zone: ZoneInfo) -> tuple[LaterBooking, ...]:
     rows = transaction_list(tenant=bill.tenant).filter(reference=bill.no, kind__in=_LATER)
-    return tuple(
-        LaterBooking(
-            row.created_at.astimezone(zone), row.get_kind_display(), _reference(row), row.reason, row.total
-        )
-        for row in rows.order_by("created_at", "pk")
-    )
+    return tuple(_booking(row, zone) for row in rows.order_by("created_at", "pk"))
+
+
+def _booking(row: Any, zone: ZoneInfo) -> LaterBooking:
+    """One of `transaction_list`, whose rows have a `total`."""
+    at = row.created_at.astimezone(zone)
+    return LaterBooking(at, row.get_kind_display(), _reference(row), row.reason, row.total)
 
 
 def _reference(row: LedgerTransaction) -> str:

@@ -23,7 +23,8 @@ from apps.identity.api.base import ApiView
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden, InvalidInput
 from apps.kernel.money import ZERO
-from apps.kernel.spreadsheet import XLSX_TYPE
+from apps.kernel.planes import current_tenant
+from apps.kernel.workbook import XLSX_TYPE
 from apps.tenancy.models import Tenant
 from apps.tenancy.selectors import tenant_get, tenant_shown
 from apps.tenancy.services import BUYER_RIGHTS, tenant_buyer_set
@@ -259,7 +260,7 @@ class BuyerView(ApiView):
     @extend_schema(request=s.BuyerIn, responses=s.BuyerOut)
     def patch(self, request: Request) -> Response:
         """Change it, for bills that are made from now on; what is not named stays."""
-        return _buyer_put(self.actor, self.tenant, request.data)
+        return _buyer_put(self.actor, current_tenant(), request.data)
 
 
 class TenantBuyerView(ApiView):

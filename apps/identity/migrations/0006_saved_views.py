@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('identity', '0004_functions_parted'),
+        ('identity', '0005_reading'),
     ]
 
     operations = [
