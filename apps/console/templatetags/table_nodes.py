@@ -159,8 +159,8 @@ class ColumnNode(Node):
 
     def render(self, context: Context) -> SafeString:
         line: Line = around(context, "table", "column")
-        values = self.said.values(context) | {"from": None}
-        key, state = values.pop("key", ""), line.state
+        named = self.said.named.get("key")
+        key, state = str(named.resolve(context)) if named else "", line.state
         if key and state and not state.shows(key):
             return SafeString()
         # What somebody chose he sees in a narrow window too.
@@ -171,6 +171,8 @@ class ColumnNode(Node):
             return format_html(
                 "<th{}{}>{}</th>", attributes({"class": look}), sort, self._head(context, line, key)
             )
+        # Of a row alone: in the head there is none to ask.
+        values = self.said.values(context) | {"from": None, "key": None}
         cell = {"class": classes(look, values.pop("class", ""))}
         return format_html("<td{}>{}</td>", attributes(cell | values), markup(self.nodelist, context))
 

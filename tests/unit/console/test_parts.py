@@ -59,6 +59,16 @@ def test_a_column_that_is_asked_for_around_it_is_in_the_head_or_not_as_in_the_ro
     assert "<td>go</td></tr>" in page
 
 
+def test_what_a_column_says_of_its_cells_is_asked_of_rows_alone():
+    text = shown(
+        "{% table row in rows %}{% column 'No' data_even=row|divisibleby:2 %}{{ row }}{% endcolumn %}"
+        "{% endtable %}",
+        rows=[1, 2],
+    )
+    assert '<td data-even="True">2</td>' in text
+    assert "<th>No</th>" in text
+
+
 @pytest.mark.parametrize("rows", [[], None, Paginator([], 2).get_page(1)])
 def test_where_there_are_no_rows_there_is_no_head_but_what_to_do(rows):
     assert shown(TABLE, rows=rows) == "Nothing here."
