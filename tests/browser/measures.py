@@ -31,7 +31,7 @@ _TEXTS = """() => {
 }"""
 # Names that stand as they are in Chinese, too: products, formats, units, what is typed into a terminal.
 _TERMS = """
-Weir API CPU GPU NPU MIG MiB GiB TiB KiB MLU SHA PDF CSV XLSX Excel JSON YAML BPMN URL HTTP HTTPS TLS SSH SMTP STARTTLS SSL
+Weir API CPU GPU NPU MIG MiB GiB TiB KiB MLU SHA PDF CSV XLSX JSON YAML BPMN URL HTTP HTTPS TLS SSH SMTP STARTTLS SSL
 OpenAPI OAuth UTC CNY ETA QoS NFS POSIX Containerfile Docker Jupyter JupyterLab Python PyTorch TensorBoard TensorFlow
 Slurm PBS Kubernetes SkyPilot SkyWalking VS Code curl pip weir wheel Prometheus PostgreSQL Redis Celery webhook WebHook
 Ascend AMD EPYC Intel Xeon NVIDIA Cambricon Hygon CUDA MPS HAMi vGPU cgroups cgroup vm Ctrl Enter Esc Tab Linux
@@ -39,7 +39,7 @@ UP DOWN DRAIN INACTIVE LIMITED UNLIMITED YES EXCLUSIVE FORCE Spread BestFit Pack
 Iluvatar Kunlunxin MetaX ASGI English conformance amd64 runc
 FROM RUN COPY ADD ENV ARG WORKDIR USER CMD ENTRYPOINT LABEL EXPOSE root apt outputs
 Idempotency Key Bearer OCI uid tus S3 AWS Markdown HF_TOKEN Optimal EN
-Asia Shanghai Europe Berlin America New_York WeCom DingTalk Feishu Slack
+Excel Asia Shanghai Europe Berlin America New_York WeCom DingTalk Feishu Slack
 """
 TERMS = frozenset(_TERMS.split())
 # What the demo's people have written, in English.
@@ -54,7 +54,8 @@ DEMO = frozenset(_DEMO.split())
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
 # Numbers of things, addresses, names of files and hosts, identifiers: a word beside a digit, a dot, a slash or an @.
 _NAMES = re.compile(
-    r"https?://[!-~]+|[!-~]+@[!-~]+|[!-~]*[A-Za-z]+-[A-Z0-9][!-~]*|[!-~]*\d[!-~]*|[!-~]+[./:_=][!-~]+"
+    # Tests call what they make by a word and six digits of their own.
+    r"[A-Za-z]+ [0-9a-f]{6}\b|https?://[!-~]+|[!-~]+@[!-~]+|[!-~]*[A-Za-z]+-[A-Z0-9][!-~]*|[!-~]*\d[!-~]*|[!-~]+[./:_=][!-~]+"
     r"|[a-z]+(?:-[a-z0-9]+)+|\{\w+\}"
 )
 

@@ -71,7 +71,7 @@ def test_a_page_is_light_and_asked_for_once(
     cold.close()
 
 
-# Where everything on a page lies and how it looks, as far as a style sheet says so; what turns lies otherwise each time.
+# Where all of a page lies and how it looks, as far as a style sheet says so; what turns lies otherwise each time.
 LOOK = """() => [...document.querySelectorAll("body *")]
     .filter(part => !part.closest("[data-chart], .spinner-border")).map(part => {
   const box = part.getBoundingClientRect(), style = getComputedStyle(part);

@@ -9,6 +9,7 @@ from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
 
 from apps.audit.text.acts import ACTS
+from apps.scheduling.text.end_reasons import end_sentence
 
 register = template.Library()
 # `W-1: ` stands before what is about a workload.
@@ -99,5 +100,8 @@ def sentence_of(text: str) -> str:
         return _("%(act)s: %(subject)s, by %(actor)s") % given
     for pattern, sentence in _SENTENCES:
         if found := pattern.fullmatch(text):
-            return _(sentence) % found.groupdict()
+            given = found.groupdict()
+            if code := given.get("why"):
+                given["why"] = end_sentence(code, "").rstrip("。.") or code
+            return _(sentence) % given
     return ""

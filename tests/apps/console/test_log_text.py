@@ -31,3 +31,11 @@ def test_an_act_is_called_as_in_the_operation_log():
 def test_what_is_unknown_is_said_to_be_english_and_is_no_markup():
     with translation.override("zh-hans"):
         assert log_text("<b>odd</b>") == '<span lang="en">&lt;b&gt;odd&lt;/b&gt;</span>'
+
+
+def test_how_work_ended_is_said_and_no_code_shown():
+    with translation.override("zh-hans"):
+        said = log_text("W-1: ended (stopped)")
+        assert "stopped" not in said
+        assert "停止" in said
+        assert "other_code" in log_text("W-1: ended (other_code)")
