@@ -36,7 +36,7 @@ pytestmark = [
 OWN = {
     "identity:logout", "identity:role", "identity:tokens", "identity:token_revoke", "identity:password",
     "set_language", "notices:read", "notices:delete", "notices:read_all", "notices:open", "tours:begin", "tours:end",
-    "identity:list_columns", "identity:view_keep", "identity:view_rename", "identity:view_delete",
+    "identity:density", "identity:list_columns", "identity:view_keep", "identity:view_rename", "identity:view_delete",
 }  # fmt: skip
 # Ends what the walk stands on, or leads out of the portal.
 NOT_SENT = {"identity:logout", "identity:role"}
