@@ -55,7 +55,7 @@ def test_a_member_is_told_so_too(acme, member):
     page = member("acme", "tenant_front_line").page()
     page.cookies["django_language"] = "en"
     assert "No resources" in text_of(page.get("/resources/"))
-    assert "Nothing meets these conditions" in text_of(page.get("/resources/", {"state": "failed"}))
+    assert "Nothing matches" in text_of(page.get("/resources/", {"state": "failed"}))
 
 
 def test_every_row_leads_to_a_page_that_opens_for_the_operator(work, operator):

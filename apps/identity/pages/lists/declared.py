@@ -122,7 +122,8 @@ class PageList:
         given = {
             name: value
             for name, value in chosen.items()
-            if value is not None and value not in ("", []) and name not in self.places
+            # A box that is not ticked narrows nothing either.
+            if value is not None and value is not False and value not in ("", []) and name not in self.places
         }
         return any(value != self.usual.get(name) for name, value in given.items())
 
