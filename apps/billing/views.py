@@ -17,7 +17,7 @@ from apps.billing.forms import BillsForm, BuyerForm, CostForm, PayForm
 from apps.billing.models import Bill
 from apps.billing.overview import bill_document, parts_page
 from apps.billing.permissions import books_check
-from apps.billing.selectors.accounts import account_overview, transaction_list
+from apps.billing.selectors.accounts import account_overview, transaction_list, transactions_whole
 from apps.billing.selectors.bills import (
     bill_get,
     bill_line_get,
@@ -31,7 +31,7 @@ from apps.billing.states import BillState
 from apps.catalog.selectors.coupons import coupon_list, coupons_for
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
-from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.lists.pages import is_export, show_list
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
@@ -76,7 +76,8 @@ def account(request: TenantRequest) -> HttpResponseBase:
         "topic": _topic(tenant),
         "live": [_topic(tenant)],
     }
-    return show_list(request, "billing/account", TRANSACTIONS, transaction_list(tenant=tenant), context)
+    read = transactions_whole if is_export(request) else transaction_list
+    return show_list(request, "billing/account", TRANSACTIONS, read(tenant=tenant), context)
 
 
 @page("billing.view")

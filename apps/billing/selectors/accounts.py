@@ -5,7 +5,7 @@ from decimal import Decimal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, Window
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
@@ -193,16 +193,27 @@ def transaction_list(*, tenant: Tenant) -> QuerySet[LedgerTransaction]:
     Each with `total` (what was moved), `balance_change`, `coupon_amount` and `balance_after` in CNY:
     the balance before it plus its change is the balance after it.
     """
-    own = LedgerLeg.objects.filter(transaction=OuterRef("pk")).order_by()
     balance = LedgerAccount.objects.filter(kind=LedgerAccount.Kind.BALANCE, tenant=tenant).values("pk")
     until = LedgerLeg.objects.filter(account__in=balance, transaction__lte=OuterRef("pk")).order_by()
     until = until.values("account").annotate(sum=Sum("amount")).values("sum")
+    return _moved(tenant).annotate(balance_after=-Coalesce(Subquery(until), Value(ZERO), output_field=_MONEY))
+
+
+def transactions_whole(*, tenant: Tenant) -> QuerySet[LedgerTransaction]:
+    """The same rows as `transaction_list`, for who reads them all: the balance is added up once from the first on, and
+    not for each row anew."""
+    # Use alone moves no balance and is not shown: what is shown adds up to it.
+    after = Window(Sum("balance_change"), order_by="pk")
+    return _moved(tenant).annotate(balance_after=after)
+
+
+def _moved(tenant: Tenant) -> QuerySet[LedgerTransaction]:
+    own = LedgerLeg.objects.filter(transaction=OuterRef("pk")).order_by()
     return LedgerTransaction.objects.filter(tenant=tenant, kind__in=SHOWN_KINDS).annotate(
         # What a bill's rounding leaves over is the centre's, and no part of what was billed.
         total=_leg_sum(own.filter(amount__gt=0).exclude(account__kind=LedgerAccount.Kind.ROUNDING)),
         balance_change=-_leg_sum(own.filter(account__kind=LedgerAccount.Kind.BALANCE)),
         coupon_amount=_leg_sum(own.filter(account__kind=LedgerAccount.Kind.PROMOTION)),
-        balance_after=-Coalesce(Subquery(until), Value(ZERO), output_field=_MONEY),
     )
 
 

@@ -9,7 +9,13 @@ from django.utils import timezone
 
 from apps.billing.errors import BalanceTooLow, NothingToBill
 from apps.billing.models import Bill, BillLine, BillPayment, RatedItem, UsageRecord
-from apps.billing.selectors.accounts import account_overview, balance_get, ledger_sum, transaction_list
+from apps.billing.selectors.accounts import (
+    account_overview,
+    balance_get,
+    ledger_sum,
+    transaction_list,
+    transactions_whole,
+)
 from apps.billing.selectors.bills import (
     bill_due_list,
     bill_get,
@@ -191,6 +197,9 @@ class TestPay:
         assert (overview.balance, overview.unpaid, overview.unbilled) == (Decimal("9.58"), 0, 0)
         assert bill_round(overview.month_cost) == Decimal("0.72")
         paid, billed, paid_in = transaction_list(tenant=acme).order_by("-pk")
+        # With coupon and rounding in between, too.
+        whole = transactions_whole(tenant=acme).order_by("-pk")
+        assert [row.balance_after for row in whole] == [row.balance_after for row in (paid, billed, paid_in)]
         assert (paid.kind, paid.balance_change, paid.coupon_amount) == (
             "payment",
             Decimal("-0.42"),

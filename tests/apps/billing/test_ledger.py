@@ -10,7 +10,12 @@ from django.utils import timezone
 from apps.billing.errors import AccountNotOpened, RefundTooHigh
 from apps.billing.locks import ledger_accounts
 from apps.billing.models import LedgerAccount, LedgerLeg, LedgerTransaction
-from apps.billing.selectors.accounts import account_overview, balance_get, transaction_list
+from apps.billing.selectors.accounts import (
+    account_overview,
+    balance_get,
+    transaction_list,
+    transactions_whole,
+)
 from apps.billing.selectors.bills import bill_due_list
 from apps.billing.selectors.costs import cost_total
 from apps.billing.services.ledger import account_deposit, account_open, account_refund
@@ -136,6 +141,8 @@ def test_each_balance_follows_from_the_one_before(opened: object) -> None:
     rows = list(transaction_list(tenant=opened).order_by("pk"))
     assert [row.balance_after for row in rows] == [5, Decimal("12.25"), Decimal("12.26")]
     assert [row.balance_change for row in rows] == [5, Decimal("7.25"), Decimal("0.01")]
+    whole = transactions_whole(tenant=opened).order_by("-created_at", "-pk")
+    assert [row.balance_after for row in whole] == [Decimal("12.26"), Decimal("12.25"), 5]
 
 
 @pytest.mark.req("ELA-1909")

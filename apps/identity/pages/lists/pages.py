@@ -11,6 +11,7 @@ from django.utils.functional import cached_property
 
 from apps.identity.models import SavedView
 from apps.identity.pages.access import ROWS_PER_PAGE, show
+from apps.identity.pages.file_turns import one_at_a_time
 from apps.identity.pages.keyset import KeysetPage
 from apps.identity.pages.lists.declared import Column, PageList
 from apps.identity.pages.lists.files import FORMS, Prepare, list_file, prepared
@@ -42,10 +43,15 @@ def show_list(
         prepare: gets the rows that are shown or written, some at a time, puts on them what is not in their table, and
             gives what stands for them where that is something else.
     """
-    if request.GET.get("export") in FORMS:
+    if is_export(request):
         return list_export(request, listing, rows, prepare=prepare)
     page = list_page(request, listing, rows, context.get("chosen", {}), per_page=per_page, prepare=prepare)
     return show(request, template, {**context, "rows": page})
+
+
+def is_export(request: PortalRequest) -> bool:
+    """Whether all rows are asked for as a file."""
+    return request.GET.get("export") in FORMS
 
 
 def list_export(
@@ -57,7 +63,10 @@ def list_export(
         column for column in listing.columns if not state.chosen_keys or column.key in state.chosen_keys
     ]
     name = (request.resolver_match.url_name if request.resolver_match else None) or "list"
-    return list_file(name, request.GET["export"], columns, listing.ordered(rows, state.sort), prepare=prepare)
+    with one_at_a_time(request.actor):
+        return list_file(
+            name, request.GET["export"], columns, listing.ordered(rows, state.sort), prepare=prepare
+        )
 
 
 def list_page(
