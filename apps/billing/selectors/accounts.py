@@ -200,8 +200,8 @@ def transaction_list(*, tenant: Tenant) -> QuerySet[LedgerTransaction]:
 
 
 def transactions_whole(*, tenant: Tenant) -> QuerySet[LedgerTransaction]:
-    """The same rows as `transaction_list`, for who reads them all: the balance is added up once from the first on, and
-    not for each row anew."""
+    """All deposits, bills and payments of a tenant, for who reads every one: each with `total`, `balance_change`,
+    `coupon_amount` and `balance_after` in CNY, the balance added up once from the first on."""
     # Use alone moves no balance and is not shown: what is shown adds up to it.
     after = Window(Sum("balance_change"), order_by="pk")
     return _moved(tenant).annotate(balance_after=after)
