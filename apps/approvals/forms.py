@@ -1,9 +1,8 @@
-from uuid import UUID
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.approvals.states import DecisionKind, InstanceState
+from apps.identity.pages.lists.acts import ChosenForm
 from apps.kernel.forms import SoundForm
 
 
@@ -28,20 +27,5 @@ class DecisionForm(SoundForm):
     comment = forms.CharField(label=_("Comment"), required=False, max_length=1000, widget=forms.Textarea)
 
 
-class TasksField(forms.Field):
-    """The identifiers of the tasks that were ticked, each once."""
-
-    widget = forms.MultipleHiddenInput
-
-    def clean(self, value: object) -> list[UUID]:
-        given = value if isinstance(value, list) else []
-        try:
-            return list(dict.fromkeys(UUID(str(one)) for one in given))
-        except ValueError as error:
-            raise forms.ValidationError(_("This is not an identifier.")) from error
-
-
-class TogetherForm(DecisionForm):
+class TogetherForm(ChosenForm, DecisionForm):
     """One decision on several tasks."""
-
-    task = TasksField(label=_("Applications"))

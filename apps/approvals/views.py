@@ -74,7 +74,7 @@ def decide_together(request: TenantRequest) -> HttpResponse:
     given = cleaned(TogetherForm(request.POST))
     decided = tasks_decide(
         actor=request.actor,
-        task_uids=given["task"],
+        task_uids=given["chosen"],
         decision=given["decision"],
         comment=given["comment"],
     )

@@ -145,7 +145,7 @@ def inbox_decide(request: PortalRequest) -> HttpResponse:
     given = cleaned(TogetherForm(request.POST))
     decided = tasks_decide_across(
         actor=request.actor,
-        task_uids=given["task"],
+        task_uids=given["chosen"],
         decision=given["decision"],
         comment=given["comment"],
     )

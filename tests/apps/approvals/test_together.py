@@ -105,17 +105,17 @@ def test_the_tenants_inbox_decides_what_is_ticked_and_says_so(acme, people):
         uids = [first.task.uid, second.task.uid]
     shown = texts(page.get("/inbox/"))
     assert all(f'value="{uid}"' in shown for uid in uids)
-    refused = page.post("/inbox/decide/", {"task": uids, "decision": "refuse"})
+    refused = page.post("/inbox/decide/", {"chosen": uids, "decision": "refuse"})
     assert refused.status_code == 400
     told = texts(
-        page.post("/inbox/decide/", {"task": uids, "decision": "refuse", "comment": "No"}, follow=True)
+        page.post("/inbox/decide/", {"chosen": uids, "decision": "refuse", "comment": "No"}, follow=True)
     )
     assert "Refused: F20260101-0001, F20260101-0002" in told
     assert "alert-info" in told
     assert "alert-success" not in told
-    again = texts(page.post("/inbox/decide/", {"task": uids, "decision": "approve"}, follow=True))
+    again = texts(page.post("/inbox/decide/", {"chosen": uids, "decision": "approve"}, follow=True))
     assert again.count("Not decided: F20260101-000") == 2
-    assert page.post("/inbox/decide/", {"task": "x", "decision": "approve"}).status_code == 400
+    assert page.post("/inbox/decide/", {"chosen": "x", "decision": "approve"}).status_code == 400
 
 
 @pytest.mark.req("PLAT-TODO-5", "PLAT-SEC-4")
@@ -123,7 +123,7 @@ def test_who_may_not_decide_is_refused_and_another_tenants_tasks_are_not_there(a
     (one,) = begun(people, 1, TENANT)
     with in_tenant("acme"):
         uid = one.task.uid
-    given = {"task": uid, "decision": "approve"}
+    given = {"chosen": uid, "decision": "approve"}
     assert people["ann"].page().post("/inbox/decide/", given).status_code == 403
     stranger = member("globex", "tenant_decision_maker", "stranger").page()
     assert "Not decided: –" in texts(stranger.post("/inbox/decide/", given, follow=True))
@@ -140,8 +140,8 @@ def test_the_operators_inbox_narrows_shows_amounts_and_decides(acme, people, ope
     assert "F20260101-0001" in texts(page.get("/inbox/", {"search": "F20260101", "tenant": "acme"}))
     for narrow in ({"search": "nobody"}, {"tenant": "globex"}):
         assert "Nothing matches" in texts(page.get("/inbox/", narrow))
-    told = texts(page.post("/inbox/decide/", {"task": uid, "decision": "approve"}, follow=True))
+    told = texts(page.post("/inbox/decide/", {"chosen": uid, "decision": "approve"}, follow=True))
     assert f"Approved: F20260101-0001 ({acme.name})" in told
     assert "alert-success" in told
     watcher = operator("front_line").page()
-    assert watcher.post("/inbox/decide/", {"task": uid, "decision": "approve"}).status_code == 403
+    assert watcher.post("/inbox/decide/", {"chosen": uid, "decision": "approve"}).status_code == 403
