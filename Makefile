@@ -41,8 +41,8 @@ reset: env ## Stop, then wipe all data under var/
 
 test: env-dev ## Run every test
 	@$(PY) -m portal.devstack.assets
-	@exec env WEIR_TEST_WHOLE=1 $(PY) -m pytest tests --ignore=tests/bench -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -q \
-		--durations 20 $(ARGS)
+	@exec env WEIR_TEST_WHOLE=1 $(PY) -m pytest tests --ignore=tests/bench --ignore=tests/pictures -n $(WORKERS) \
+		--dist loadgroup --no-loadscope-reorder -q --durations 20 $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
 	@$(PY) -m portal.devstack.catalogs
@@ -68,7 +68,7 @@ bench: env-dev ## Run the benchmarks against their limits
 	@exec env WEIR_TEST_DURABLE=1 $(PY) -m pytest tests/bench -q -p no:xdist $(ARGS)
 
 pictures: env-dev ## Make pictures of the main pages, in both languages and themes, in docs/pictures/pages
-	@exec $(PY) -m tests.pictures $(ARGS)
+	@exec $(PY) -m pytest tests/pictures -q -p no:xdist $(ARGS)
 
 cards: env-dev ## Run the tests of an NVIDIA card; CARD_PYTHON names a Python with PyTorch for it
 	@exec $(or $(CARD_PYTHON),$(PY)) -m pytest -c tests/cards/pytest.ini tests/cards -q -s $(ARGS)

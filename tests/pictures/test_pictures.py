@@ -1,18 +1,15 @@
 """Pictures of the main pages of a demo that has been lived in, in both languages and themes, for documents.
 
-    python -m tests.pictures [FOLDER] [--only NAME]
+    make pictures    # WEIR_PICTURES names another folder than docs/pictures/pages, WEIR_PICTURE one page alone
 
-Each page becomes `NAME-en-light.png`, `NAME-en-dark.png`, `NAME-zh-light.png`, `NAME-zh-dark.png` in FOLDER, which is
-docs/pictures/pages unless it is named.
+Each page becomes `NAME-en-light.png`, `NAME-en-dark.png`, `NAME-zh-light.png` and `NAME-zh-dark.png`.
 """
 
-import argparse
-import shutil
-import sys
-import tempfile
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from portal.devstack.bootstrap import ROOT
@@ -60,7 +57,7 @@ PAGES = (
     ("admin", "alarms", "/alarms/"),
     ("admin", "pool", "/pool/"),
     ("admin", "nodes", "/pool/nodes/"),
-    ("admin", "node", "/pool/nodes/>"),
+    ("admin", "node", "/pool/nodes/?layout=table>"),
     ("admin", "devices", "/pool/devices/"),
     ("admin", "queues", "/scheduling/queues/"),
     ("admin", "policy", "/scheduling/policy/"),
@@ -68,6 +65,7 @@ PAGES = (
     ("admin", "components", "/centre/components/"),
     ("admin", "log", "/logs/"),
 )
+FOLDER = ROOT / "docs" / "pictures" / "pages"
 LANGUAGES = {"en": "en-US", "zh": "zh-CN"}
 THEMES = ("light", "dark")
 SIZE = {"width": 1280, "height": 900}
@@ -76,24 +74,15 @@ _FIRST_ROW = """() => document.querySelector("main [data-test$=-row] a[href^='/'
   ?.getAttribute("href")"""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "pictures" / "pages")
-    parser.add_argument("--only", default="", help="the name of one page")
-    given = parser.parse_args()
-    if PATH is None:
-        print(MISSING, file=sys.stderr)
-        return 1
-    given.folder.mkdir(parents=True, exist_ok=True)
-    wanted = [page for page in PAGES if given.only in ("", page[1])]
-    place = Path(tempfile.mkdtemp(prefix="weir-pictures-"))
-    place.chmod(0o755)
-    try:
-        with own_environment():
-            _with_portal(place / "var", given.folder, wanted)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return 0
+@pytest.mark.skipif(PATH is None, reason=MISSING)
+def test_the_main_pages_have_their_pictures(tmp_path: Path) -> None:
+    folder, only = Path(os.environ.get("WEIR_PICTURES", FOLDER)), os.environ.get("WEIR_PICTURE", "")
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = [page for page in PAGES if only in ("", page[1])]
+    tmp_path.chmod(0o755)
+    with own_environment():
+        _with_portal(tmp_path / "var", folder, wanted)
+    assert len(list(folder.glob("*.png"))) >= len(wanted) * len(LANGUAGES) * len(THEMES)
 
 
 def _with_portal(var_dir: Path, folder: Path, wanted: Iterable[tuple[str, str, str]]) -> None:
@@ -138,7 +127,3 @@ def _signed_in(browser: Browser, stack: Stack, who: str, locale: str) -> Page:
     page.locator('[data-test="sign-in"]').click()
     page.wait_for_url(lambda url: "/login/" not in url)
     return page
-
-
-if __name__ == "__main__":
-    sys.exit(main())
