@@ -53,7 +53,7 @@ def build() -> bool:
         compiled = catalogs.compile_old()
         is_wheel_new = client_wheel.build_old()
         wanted = _fingerprint(_inputs())
-        if _kept(DIST / "inputs.sha256") == wanted:
+        if _kept(DIST / "inputs.sha256") == wanted and SERVED.is_dir():
             return bool(compiled) or is_wheel_new
         node = node_find()
         _install(node)
