@@ -43,6 +43,39 @@ def test_a_checklist_names_what_is_there(section):
     assert [name for name in names if lost(name)] == []
 
 
+READMES = sorted(
+    file
+    for top in ("apps", "client", "node_agent", "weir_wire", "workflows")
+    for file in (ROOT / top).rglob("README.md")
+)
+# A file or folder in code, with or without folders above: `services/checks.py`, `runtime/shim/`.
+PLACE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+(?:\.py|/))`")
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_a_readme_names_what_is_there(readme):
+    """A place is written as from the readme's folder, from the top, or as the end of a longer one below the folder."""
+    there = {path.relative_to(readme.parent).as_posix() for path in readme.parent.rglob("*")}
+    gone = [
+        name
+        for name in PLACE.findall(readme.read_text())
+        if not (ROOT / name).exists()
+        and not any(f"/{path}".endswith(f"/{name.rstrip('/')}") for path in there)
+    ]
+    assert gone == []
+
+
+def test_each_app_has_its_line():
+    """What an app is about stands in the table of the architecture, once each, in the order of the layers."""
+    told = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    layers = re.findall(
+        r'^  "(\(apps\..*)",$', (ROOT / "pyproject.toml").read_text().split("Inside an app")[0], re.MULTILINE
+    )
+    rank = {app: row for row, line in enumerate(layers) for app in re.findall(r"apps\.(\w+)", line)}
+    assert sorted(told) == sorted(rank)
+    assert [rank[app] for app in told] == sorted(rank.values())
+
+
 @pytest.mark.parametrize(
     "paper", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/database.md"]
 )
