@@ -9,7 +9,7 @@ import typer
 from weir import __version__
 from weir.api import Client
 from weir.cli import billing, ordering, resources, services
-from weir.cli.centre import components, conformance, fleet, queues, reservations, top
+from weir.cli.centre import components, conformance, fleet, queues, reservations, top, watching
 from weir.cli.group import App
 from weir.cli.show import one, said, say_json
 from weir.cli.stored import access_keys, assets, images, secrets, volumes
@@ -22,7 +22,6 @@ from weir.cli.work import (
     scaling,
     ssh,
     submitting,
-    watching,
     workloads,
 )
 from weir.config import Config

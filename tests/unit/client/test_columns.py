@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from weir import api_types
 from weir.api import Client
 from weir.cli import billing, ordering, resources, show
-from weir.cli.centre import components, fleet
+from weir.cli.centre import components, fleet, watching
 from weir.cli.main import app
-from weir.cli.work import watching, workloads
+from weir.cli.work import workloads
 
 UID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 MODULES = (billing, components, fleet, ordering, resources, watching, workloads)
