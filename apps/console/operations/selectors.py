@@ -16,7 +16,7 @@ from apps.billing.selectors.costs import cost_by_day
 from apps.cases.selectors import case_list
 from apps.cases.types import CaseKind
 from apps.fleet.models import Device, Node, Slice
-from apps.fleet.selectors import node_list, slice_open_list
+from apps.fleet.selectors import slice_open_list
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.money import ZERO
 from apps.orders.states import FormState, OrderState
@@ -119,20 +119,20 @@ def case_counts(actor: Actor, kinds: Iterable[str]) -> dict[str, list[StateCount
     }
 
 
-def pool_use() -> list[NodeUse]:
-    """Nodes, their devices, and the slices that hold them, in three queries."""
+def pool_use(nodes: Sequence[Node]) -> list[NodeUse]:
+    """Nodes, with their devices, and the slices that hold these."""
     slices: dict[int, list[Slice]] = defaultdict(list)
-    for row in slice_open_list().order_by("pk"):
+    for row in slice_open_list().filter(node__in=nodes).order_by("pk"):
         slices[row.device_id].append(row)
     return [
         NodeUse(node, [DeviceUse(device, slices[device.pk]) for device in node.devices.all()])
-        for node in node_list()
+        for node in nodes
     ]
 
 
-def pool_named() -> list[NodeUse]:
+def pool_named(nodes: Sequence[Node]) -> list[NodeUse]:
     """`pool_use()` with the number of its workload on each slice, as `workload_no`."""
-    uses = pool_use()
+    uses = pool_use(nodes)
     slices = [row for use in uses for part in use.devices for row in part.slices]
     wanted = Workload.objects.across().filter(uid__in={row.workload_uid for row in slices})
     numbers = dict(wanted.values_list("uid", "no"))

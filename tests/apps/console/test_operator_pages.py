@@ -242,6 +242,29 @@ def test_the_pool_shows_devices_with_what_is_held_and_delivered(operator, acme):
     assert acme.name in text
 
 
+@pytest.mark.parametrize(("path", "most"), [("/pool/", 5), ("/pool/nodes/", 24)])
+def test_a_large_pool_is_shown_page_by_page(path, most, operator):
+    Agent("n00")
+    row = Node.objects.get()
+    for number in range(1, most + 2):
+        Node.objects.create(
+            uid=uuid4(),
+            name=f"n{number:02}",
+            state="ready",
+            last_seen_at=row.last_seen_at,
+            boot_id="b",
+            info=row.info,
+        )
+    page = operator("executive").page()
+    first, second = (text_of(page.get(path, {"page": number})) for number in (1, 2))
+    assert first.count('data-test="node"') == most
+    assert 'data-name="n00"' in first
+    assert second.count('data-test="node"') == 2
+    assert f'data-name="n{most + 1:02}"' in second
+    # What is fetched again by itself is the page that is open.
+    assert f'hx-get="{path}?page=2"' in second
+
+
 @pytest.mark.req("PLAT-OBS-12", "PLAT-OBS-13")
 def test_alarms_narrow_by_keyword_level_and_state(operator):
     alarm_raise(actor=SYSTEM, key="a", level="critical", msgid="Node %(name)s is gone", params={"name": "n1"})
