@@ -129,7 +129,11 @@ class Alarm(models.Model):
                 name="alarm_once_while_open", fields=["key"], condition=~Q(state=AlarmState.RESOLVED)
             ),
         ]
-        indexes = [models.Index(fields=["state", "-created_at", "-id"], name="alarm_by_state")]
+        indexes = [
+            models.Index(fields=["state", "-created_at", "-id"], name="alarm_by_state"),
+            # The page of alarms and, with their levels, its trend by day.
+            models.Index(fields=["-fired_at", "-id"], name="alarm_newest", include=["level"]),
+        ]
 
     def __str__(self) -> str:
         return self.title

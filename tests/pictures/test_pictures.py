@@ -17,54 +17,10 @@ from portal.devstack.demo_order import AMOUNTS, Journey
 from portal.devstack.stack import Stack
 from tests.browser.conftest import ARGUMENTS, address_of
 from tests.harness.chromium import MISSING, PATH
+from tests.harness.main_pages import MAIN_PAGES, MainPage
 from tests.harness.portal import own_environment, password_of
 from tests.harness.prepared import folder_prepare
 
-# Who opens it, what it is called, where it is; `>` goes on to the first row of that list.
-PAGES = (
-    ("alice", "home", "/"),
-    ("alice", "catalogue", "/catalogue/"),
-    ("alice", "commodity", "/catalogue/>"),
-    ("alice", "applications", "/forms/"),
-    ("alice", "application", "/forms/>"),
-    ("alice", "orders", "/orders/"),
-    ("alice", "order", "/orders/>"),
-    ("alice", "resources", "/resources/"),
-    ("alice", "resource", "/resources/>"),
-    ("alice", "submit-work", "/resources/submit/"),
-    ("alice", "environments", "/resources/environments/"),
-    ("alice", "files", "/files/"),
-    ("alice", "images", "/images/"),
-    ("alice", "command-line", "/client/"),
-    ("alice", "help", "/help/"),
-    ("alice", "help-first-hour", "/help/engineers-first-hour/"),
-    ("alice", "help-api", "/help/api/workloads/workloads_create/"),
-    ("dan", "approvals", "/inbox/"),
-    ("olga", "bills", "/billing/bills/"),
-    ("olga", "bill", "/billing/bills/>"),
-    ("olga", "costs", "/billing/costs/"),
-    ("olga", "account", "/billing/account/"),
-    ("sam", "people", "/people/"),
-    ("sam", "organizations", "/organizations/"),
-    ("ops", "operations", "/"),
-    ("ops", "inbox", "/inbox/"),
-    ("ops", "workloads", "/scheduling/workloads/"),
-    ("ops", "tenants", "/tenants/"),
-    ("ops", "tenant", "/tenants/acme/"),
-    ("ops", "statistics", "/statistics/"),
-    ("ops", "accounts", "/accounts/"),
-    ("ops", "commodities", "/catalogue/"),
-    ("admin", "alarms", "/alarms/"),
-    ("admin", "pool", "/pool/"),
-    ("admin", "nodes", "/pool/nodes/"),
-    ("admin", "node", "/pool/nodes/?layout=table>"),
-    ("admin", "devices", "/pool/devices/"),
-    ("admin", "queues", "/scheduling/queues/"),
-    ("admin", "policy", "/scheduling/policy/"),
-    ("admin", "centre", "/centre/"),
-    ("admin", "components", "/centre/components/"),
-    ("admin", "log", "/logs/"),
-)
 FOLDER = ROOT / "docs" / "pictures" / "pages"
 LANGUAGES = {"en": "en-US", "zh": "zh-CN"}
 THEMES = ("light", "dark")
@@ -78,14 +34,14 @@ _FIRST_ROW = """() => document.querySelector("main [data-test$=-row] a[href^='/'
 def test_the_main_pages_have_their_pictures(tmp_path: Path) -> None:
     folder, only = Path(os.environ.get("WEIR_PICTURES", FOLDER)), os.environ.get("WEIR_PICTURE", "")
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = [page for page in PAGES if only in ("", page[1])]
+    wanted = [page for page in MAIN_PAGES if only in ("", page.name)]
     tmp_path.chmod(0o755)
     with own_environment():
         _with_portal(tmp_path / "var", folder, wanted)
     assert len(list(folder.glob("*.png"))) >= len(wanted) * len(LANGUAGES) * len(THEMES)
 
 
-def _with_portal(var_dir: Path, folder: Path, wanted: Iterable[tuple[str, str, str]]) -> None:
+def _with_portal(var_dir: Path, folder: Path, wanted: Iterable[MainPage]) -> None:
     folder_prepare(var_dir, is_demo=True)
     stack = Stack.in_folder(var_dir)
     stack.start()
@@ -101,9 +57,7 @@ def _with_portal(var_dir: Path, folder: Path, wanted: Iterable[tuple[str, str, s
         stack.stop()
 
 
-def _take(
-    browser: Browser, stack: Stack, folder: Path, wanted: Iterable[tuple[str, str, str]], language: str
-) -> None:
+def _take(browser: Browser, stack: Stack, folder: Path, wanted: Iterable[MainPage], language: str) -> None:
     windows: dict[str, Page] = {}
     for who, name, path in wanted:
         if who not in windows:

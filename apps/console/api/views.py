@@ -18,6 +18,7 @@ from apps.console.centre.checklist import lacks
 from apps.console.operations import selectors as read
 from apps.console.tenants.overview import tenant_lasting
 from apps.console.tenants.services import quotas_set, tenant_archive_take, tenant_end, tenant_open
+from apps.fleet.selectors import node_list
 from apps.identity.api.base import ApiView
 from apps.kernel.actor import Actor
 from apps.orgs.addresses import mail_portal
@@ -168,7 +169,7 @@ def _overview(actor: Actor) -> dict[str, Any]:
     if actor.may("alarms.view"):
         found["alarms"] = [{"level": code, "count": count} for code, _label, count in read.alarm_counts()]
     if actor.may("fleet.view"):
-        uses = read.pool_use()
+        uses = read.pool_use(list(node_list()))
         states = Counter(use.node.state for use in uses)
         found["nodes"] = [{"state": state, "count": count} for state, count in sorted(states.items())]
         for name in ("held_percent", "limit_percent", "held_mib", "limit_mib"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import CharField, Count, QuerySet, Value
+from django.db.models import QuerySet
 
 from apps.approvals.selectors import task_list
 from apps.billing.selectors.bills import bill_list
@@ -16,6 +16,7 @@ from apps.console.navigation.tenant import TENANT
 from apps.console.operations.selectors import alarm_open_list, waiting_list
 from apps.fleet.selectors import node_lost_list
 from apps.kernel.actor import Actor
+from apps.kernel.counting import badge_counts
 from apps.orders.selectors import cart_list
 from apps.scheduling.selectors.workloads import workload_list
 from apps.scheduling.states import FINAL_STATES
@@ -23,8 +24,6 @@ from apps.tenancy.models import Tenant
 from apps.tickets.selectors import ticket_list
 
 HOMES = ("console:home", "operator:home")
-# A menu has no room for more figures.
-_MOST = 999
 
 
 def navigation_for(actor: Actor, *, in_tenant: bool) -> list[Group]:
@@ -38,18 +37,13 @@ def place_in(groups: list[Group], view: str, path: str) -> tuple[Group, Entry] |
 
 
 def menu_counts(actor: Actor, tenant: Tenant | None) -> dict[str, int]:
-    """What waits, by the names that entries have in `counted`, as far as the actor may see it: one query.
+    """What waits, by the names that entries have in `counted`, as far as the actor may see it and a badge says it: one
+    query.
 
     What is not waiting is not named.
     """
-    parts = [
-        rows.order_by().values(what=Value(name, output_field=CharField())).annotate(number=Count("pk"))
-        for name, rows in (_in_tenant(actor, tenant) if tenant else _on_operators_side(actor))
-    ]
-    if not parts:
-        return {}
-    found = parts[0].union(*parts[1:], all=True) if len(parts) > 1 else parts[0]
-    return {row["what"]: min(row["number"], _MOST) for row in found if row["number"]}
+    counts = badge_counts(dict(_in_tenant(actor, tenant) if tenant else _on_operators_side(actor)))
+    return {name: count for name, count in counts.items() if count}
 
 
 def _in_tenant(actor: Actor, tenant: Tenant) -> Iterator[tuple[str, QuerySet[Any]]]:

@@ -80,7 +80,8 @@ def _alarms(actor: Actor) -> dict[str, Any]:
 
 def _work(actor: Actor) -> dict[str, Any]:
     rows = read.waiting_list()
-    oldest = rows.order_by("created_at").values_list("created_at", flat=True).first()
+    # By its key, in the order of which work comes in: by the instant all that has ended since would be read first.
+    oldest = rows.order_by("pk").values_list("created_at", flat=True).first()
     waiting = [(row, workload_reason(row)) for row in rows[:SHOWN]]
     return {"waiting": waiting, "waiting_count": rows.count(), "waiting_since": oldest}
 

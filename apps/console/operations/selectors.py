@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, QuerySet
-from django.db.models.functions import TruncDate
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Count, DateTimeField, Func, IntegerField, QuerySet, Value
 from django.utils import timezone
 
 from apps.approvals.states import TaskState
@@ -16,7 +16,7 @@ from apps.billing.selectors.costs import cost_by_day
 from apps.cases.selectors import case_list
 from apps.cases.types import CaseKind
 from apps.fleet.models import Device, Node, Slice
-from apps.fleet.selectors import node_list, slice_open_list
+from apps.fleet.selectors import slice_open_list
 from apps.kernel.actor import SYSTEM, Actor
 from apps.kernel.money import ZERO
 from apps.orders.states import FormState, OrderState
@@ -119,20 +119,20 @@ def case_counts(actor: Actor, kinds: Iterable[str]) -> dict[str, list[StateCount
     }
 
 
-def pool_use() -> list[NodeUse]:
-    """Nodes, their devices, and the slices that hold them, in three queries."""
+def pool_use(nodes: Sequence[Node]) -> list[NodeUse]:
+    """Nodes, with their devices, and the slices that hold these."""
     slices: dict[int, list[Slice]] = defaultdict(list)
-    for row in slice_open_list().order_by("pk"):
+    for row in slice_open_list().filter(node__in=nodes).order_by("pk"):
         slices[row.device_id].append(row)
     return [
         NodeUse(node, [DeviceUse(device, slices[device.pk]) for device in node.devices.all()])
-        for node in node_list()
+        for node in nodes
     ]
 
 
-def pool_named() -> list[NodeUse]:
+def pool_named(nodes: Sequence[Node]) -> list[NodeUse]:
     """`pool_use()` with the number of its workload on each slice, as `workload_no`."""
-    uses = pool_use()
+    uses = pool_use(nodes)
     slices = [row for use in uses for part in use.devices for row in part.slices]
     wanted = Workload.objects.across().filter(uid__in={row.workload_uid for row in slices})
     numbers = dict(wanted.values_list("uid", "no"))
@@ -178,11 +178,24 @@ def alarm_filtered(*, search: str, level: str, state: str, days: int) -> QuerySe
 
 
 def alarm_days(rows: QuerySet[Alarm]) -> dict[str, dict[str, int]]:
-    """How many of `rows` fired on each day, by level: `{day: {level: count}}` (PLAT-OBS-11)."""
-    groups = rows.order_by().annotate(day=TruncDate("fired_at")).values("day", "level")
+    """How many of `rows` fired on each day of the zone that is set, by level: `{day: {level: count}}` (PLAT-OBS-11)."""
+    oldest = rows.order_by("fired_at").values_list("fired_at", flat=True).first()
+    if oldest is None:
+        return {}
+    first, zone = timezone.localdate(oldest), timezone.get_current_timezone()
+    days = [first + timedelta(days=n) for n in range((timezone.localdate() - first).days + 1)]
+    # The server finds an instant among those that begin days sooner than it converts each to a date of the zone.
+    begins = [datetime.combine(day, time.min, zone) for day in days]
+    place = Func(
+        "fired_at",
+        Value(begins, output_field=ArrayField(DateTimeField())),
+        function="width_bucket",
+        output_field=IntegerField(),
+    )
+    groups = rows.order_by().values("level", place=place).annotate(count=Count("*"))
     found: dict[str, dict[str, int]] = {}
-    for row in groups.annotate(count=Count("pk")).order_by("day"):
-        found.setdefault(row["day"].isoformat(), {})[row["level"]] = row["count"]
+    for row in sorted(groups, key=lambda row: row["place"]):
+        found.setdefault(days[row["place"] - 1].isoformat(), {})[row["level"]] = row["count"]
     return found
 
 

@@ -27,6 +27,7 @@ from apps.console.operations import selectors as read
 from apps.console.operations.charts import alarm_option
 from apps.console.operations.forms import AlarmsForm, CasesForm, InboxForm
 from apps.console.operations.home import home_figures, revenue_now, sold_lately
+from apps.fleet.selectors import node_list
 from apps.identity.pages.access import LOGIN, cleaned, go, next_url, operator_page, page, paged, show
 from apps.identity.pages.lists.acts import ListAct, act_on_each, chosen_rows
 from apps.identity.pages.lists.declared import Column, PageList, ranked
@@ -194,11 +195,16 @@ def _name_states(rows: Sequence[Case]) -> None:
 
 # --- the pool and its alarms -----------------------------------------------------------------------------------
 
+# Each with its devices, and each of these with a table of its slices.
+_NODES_PER_PAGE = 5
+
 
 @operator_page("fleet.view")
 def pool(request: PortalRequest) -> HttpResponse:
     """Nodes, devices and slices with what is held and what is delivered."""
-    return show(request, "operator/pool", {"nodes": read.pool_named(), "live": ["pool", "alarms"]})
+    rows = paged(request, node_list(), _NODES_PER_PAGE)
+    nodes = read.pool_named(list(rows))
+    return show(request, "operator/pool", {"rows": rows, "nodes": nodes, "live": ["pool", "alarms"]})
 
 
 ALARMS = PageList(

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from django.db.models import Max, Sum
 from django.db.models.functions import TruncDate
 
-from apps.console.reports.base import HOUR_S, Period, Row, device_label, report_form
-from apps.fleet.models import Device, Node
+from apps.console.reports.base import HOUR_S, Period, Row, device_label, devices_read, report_form
+from apps.fleet.models import Node
 from apps.scheduling.models import Workload
 from apps.telemetry.selectors import rollup_list
 from apps.telemetry.states import PowerSource
@@ -19,7 +19,7 @@ def energy(over: Period) -> Row:
 
     The total is the nodes'. A task has the part of its devices' energy that it held; the rest was nobody's.
     """
-    devices = {row.uid: device_label(row) for row in Device.objects.select_related("node")}
+    devices = {row.uid: device_label(row) for row in devices_read()}
     nodes = dict(Node.objects.values_list("uid", "name"))
     by_task = _energy_by("workload", over)
     wanted = Workload.objects.across().filter(uid__in=list(by_task)).values_list("uid", "no")

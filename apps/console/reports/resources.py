@@ -10,8 +10,7 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Q, Sum, Value
 from django.db.models.functions import Coalesce, Extract, Greatest, Least
 
-from apps.console.reports.base import HOUR_S, Period, Row, device_label, report_form
-from apps.fleet.models import Device
+from apps.console.reports.base import HOUR_S, Period, Row, device_label, devices_read, report_form
 from apps.fleet.states import NodeState
 from apps.scheduling.models import Allocation
 from apps.telemetry.models import PastShare
@@ -21,17 +20,18 @@ from apps.telemetry.selectors import rollup_list
 def resources(over: Period) -> Row:
     """What the pool had, what was held of it and what was delivered: percent of a device and MiB, times hours."""
     rows: dict[str, dict[str, Row]] = defaultdict(lambda: defaultdict(lambda: defaultdict(float)))
-    for device in Device.objects.select_related("node"):
+    devices = devices_read()
+    for device in devices:
         _capacity_add(rows, device, over)
     for part in _allocations(over):
         for section, name in _places(part["device__node__name"], part["device__vendor"], part["device__uid"]):
             _allocations_add(rows[section][name], part)
         _allocations_add(rows["tenants"][part["workload__tenant__schema_name"]], part)
     _resized_add(rows, over)
-    _delivered_add(rows, over)
+    _delivered_add(rows, devices, over)
     totals = _summed(rows["nodes"].values())
     sections = {name: _named(rows[name], _utilised) for name in ("nodes", "vendors", "devices", "tenants")}
-    labels = {row.uid: device_label(row) for row in Device.objects.select_related("node")}
+    labels = {row.uid: device_label(row) for row in devices}
     sections["devices"] = [
         row | {"name": labels[row["name"]], "subject": row["name"]} for row in sections["devices"]
     ]
@@ -42,15 +42,15 @@ def _places(node: str, vendor: str, uid: str) -> tuple[tuple[str, str], ...]:
     return ("nodes", node), ("vendors", vendor), ("devices", uid)
 
 
-def _capacity_add(rows: Any, device: Device, over: Period) -> None:
+def _capacity_add(rows: Any, device: Any, over: Period) -> None:
     """A device counts from when it was found until it left."""
     begin = max(device.created_at, over.from_at)
-    gone_at = device.node.updated_at if device.node.state == NodeState.REMOVED else None
+    gone_at = device.node__updated_at if device.node__state == NodeState.REMOVED else None
     end = min(device.left_at or gone_at or over.end_at, over.end_at)
     hours = max((end - begin).total_seconds(), 0.0) / HOUR_S
     if not hours:
         return
-    for section, name in _places(device.node.name, device.vendor, device.uid):
+    for section, name in _places(device.node__name, device.vendor, device.uid):
         rows[section][name]["capacity_percent_hours"] += 100 * hours
         rows[section][name]["capacity_mib_hours"] += device.memory_mib * hours
 
@@ -103,11 +103,8 @@ def _allocations_add(row: Row, part: Row) -> None:
     row["shares"] += part["shares"]
 
 
-def _delivered_add(rows: Any, over: Period) -> None:
-    places = {
-        device.uid: _places(device.node.name, device.vendor, device.uid)
-        for device in Device.objects.select_related("node")
-    }
+def _delivered_add(rows: Any, devices: Iterable[Any], over: Period) -> None:
+    places = {row.uid: _places(row.node__name, row.vendor, row.uid) for row in devices}
     for uid, weighted in _weighted("delivered_percent", "device", over):
         for section, name in places.get(uid, ()):
             rows[section][name]["delivered_percent_hours"] += weighted / HOUR_S

@@ -7,8 +7,10 @@ from django.template import Context
 
 from apps.console.navigation.menu import Entry, Group, counts_within
 from apps.console.navigation.selectors import navigation_for, place_in
+from apps.kernel.counting import badge_text
 
 register = template.Library()
+register.filter("badge_text", badge_text)
 # The groups that a reader has unfolded, by their codes: his own wish, kept by his browser.
 MENU_COOKIE = "weir_menu"
 _UNFOLDED = "home"

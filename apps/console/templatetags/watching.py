@@ -11,6 +11,8 @@ from apps.console.labels import VENDOR_LABELS
 from apps.console.reports.labels import FIGURES, HIDDEN, REPORT_NAMES, SECTIONS, figure_text
 
 register = template.Library()
+# Nobody reads further on a page: the file has all rows.
+LINES_MOST = 50
 
 
 @register.filter
@@ -33,15 +35,16 @@ def figures(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 @register.filter
 def tabled(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Rows as a table: `heads`, and `lines` of name and texts; a figure that no row has is left out."""
+    """Rows as a table: `heads`, `lines` of name and texts of the first `LINES_MOST`, and how many rows are `left`; a
+    figure that no row has is left out."""
     codes = [
         code for code in rows[0] if code not in HIDDEN and any(row[code] not in (None, "") for row in rows)
     ]
     lines = [
         (VENDOR_LABELS.get(row["name"], row["name"]), [figure_text(code, row[code]) for code in codes])
-        for row in rows
+        for row in rows[:LINES_MOST]
     ]
-    return {"heads": [_word(code) for code in codes], "lines": lines}
+    return {"heads": [_word(code) for code in codes], "lines": lines, "left": len(rows) - len(lines)}
 
 
 def _word(code: str) -> str:

@@ -26,7 +26,7 @@ from apps.fleet.selectors import (
     spec_list,
 )
 from apps.fleet.states import Health, NodeState, SliceKind, SliceState
-from apps.identity.pages.access import cleaned, operator_page, show
+from apps.identity.pages.access import cleaned, operator_page, paged, show
 from apps.identity.pages.lists.acts import ListAct
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
@@ -34,6 +34,8 @@ from apps.identity.pages.requests import PortalRequest
 from apps.tenancy.selectors import tenant_active_list
 
 LIVE = ["pool", "alarms"]
+# Nodes as cards, each with all its devices.
+_CARDS_PER_PAGE = 24
 
 
 NODES = PageList(
@@ -58,13 +60,13 @@ def nodes(request: PortalRequest) -> HttpResponseBase:
     chosen = cleaned(NodesForm(request.GET))
     if chosen["layout"] == "table":
         return _node_table(request, chosen)
-    rows = list(node_list())
+    rows = paged(request, node_list(), _CARDS_PER_PAGE)
     for row in rows:
         cards = list(row.devices.all())
         row.held_percent, row.room_percent = _sum(cards, "held_percent"), _sum(cards, "room_percent")
         row.held_mib, row.room_mib = _sum(cards, "held_mib"), _sum(cards, "room_mib")
         row.cards = cards
-    return show(request, "fleet/nodes", {"nodes": rows, "live": LIVE})
+    return show(request, "fleet/nodes", {"rows": rows, "live": LIVE})
 
 
 def _node_table(request: PortalRequest, chosen: dict[str, str]) -> HttpResponseBase:

@@ -101,6 +101,20 @@ def test_pages_are_read_one_by_one(kept, operator):
     assert rows[9:] == []
 
 
+def test_each_part_of_the_list_is_read_of_the_tenants_it_lies_in(kept, operator):
+    """Pages that end within a tenant, between two, and beyond the last."""
+    rows = AssetsAcross(actor=operator("operations_manager").actor)
+    assert len(rows) == 4
+    for start, stop, found in (
+        (0, 1, ["digits"]), (0, 2, ["digits", "net"]), (1, 3, ["net", "sorter"]), (2, 3, ["sorter"]),
+        (3, 4, ["words"]), (2, 20, ["sorter", "words"]), (4, 8, []),
+    ):  # fmt: skip
+        assert [row.name for row in rows[start:stop]] == found
+    assert rows[3].tenant.schema_name == "globex"
+    found = AssetsAcross(actor=operator("operations_manager").actor, search="100%_of n", kind="model")
+    assert [row.name for row in found[0:9]] == ["net"]
+
+
 def test_only_who_may_see_them_comes_to_them(kept, operator):
     with pytest.raises(Forbidden):
         AssetsAcross(actor=kept["acme"].actor)

@@ -15,6 +15,7 @@ from apps.billing.selectors.bills import bill_lines, bill_list
 from apps.billing.selectors.charges import usage_list
 from apps.billing.selectors.costs import cost_by, cost_by_day, cost_total, workload_cost
 from apps.billing.services.bills import bill_make
+from apps.billing.services.charges import charge_close
 from apps.billing.services.rating import usage_rate
 from apps.catalog.services.prices import price_publish
 from apps.catalog.types import PriceInput
@@ -297,3 +298,20 @@ def test_a_record_cannot_be_rated_twice_even_by_hand(acme: object) -> None:
     rate()
     with connection.cursor() as cursor, pytest.raises((InternalError, IntegrityError)), transaction.atomic():
         cursor.execute("UPDATE billing_usagerecord SET rated_at = NULL")
+
+
+@pytest.mark.django_db
+def test_a_part_of_the_past_has_the_use_of_what_was_closed_in_it(acme: Tenant) -> None:
+    """A charge that was closed before has none in it, but for what was counted while it closed."""
+    charge = charge_make(acme)
+    record(charge, [60, 60, 60])
+    usage_rate(actor=SYSTEM)
+    first, second, last = UsageRecord.plain.filter(charge=charge).order_by("end_at")
+    charge_close(actor=SYSTEM, workload_uid=charge.workload_uid, at=second.end_at)
+    whole = cost_total(actor=SYSTEM, tenant=acme)
+    assert cost_total(actor=SYSTEM, tenant=acme, since=first.start_at) == whole
+    later = cost_total(actor=SYSTEM, tenant=acme, since=first.end_at)
+    assert 0 < later < whole
+    assert 0 < cost_total(actor=SYSTEM, tenant=acme, since=second.end_at) < later
+    assert cost_total(actor=SYSTEM, tenant=acme, since=last.end_at) == 0
+    assert cost_total(actor=SYSTEM, tenant=acme, since=last.end_at + timedelta(days=40)) == 0

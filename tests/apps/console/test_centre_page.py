@@ -1,12 +1,15 @@
 """The centre's settings afterwards: by page and API, for who may keep them; shown and followed everywhere."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.centre.models import Centre
 from apps.centre.selectors import mail_way
+from apps.console.centre.forms import zone_choices
 
 pytestmark = pytest.mark.django_db
 GIVEN = {"name": "Lakeside", "language": "zh-hans", "timezone": "Europe/Berlin"}
@@ -151,3 +154,14 @@ def test_a_tenants_people_do_not_come_near(member):
     person = member("acme", "tenant_system_administrator")
     assert person.api().get("/api/v1/centre").status_code == 403
     assert person.page().get("/centre/").status_code == 404
+
+
+def test_zones_say_how_far_their_clocks_are_from_utc_now(monkeypatch):
+    """Summer time begins in Berlin on 2026-03-29 at 01:00 UTC."""
+    for at, text in (
+        (datetime(2026, 3, 29, 0, 59, tzinfo=UTC), "Europe/Berlin (UTC+01:00)"),
+        (datetime(2026, 3, 29, 1, 0, tzinfo=UTC), "Europe/Berlin (UTC+02:00)"),
+        (datetime(2026, 3, 29, 1, 14, tzinfo=UTC), "Europe/Berlin (UTC+02:00)"),
+    ):
+        monkeypatch.setattr(timezone, "now", lambda at=at: at)
+        assert dict(zone_choices())["Europe/Berlin"] == text

@@ -8,9 +8,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from apps.billing.services.rating import usage_rate
 from apps.console.operations.home import Revenue, home_parts
+from apps.console.operations.selectors import alarm_days
 from apps.fleet.models import Device, Node
 from apps.identity.services.users import membership_add
 from apps.kernel.actor import SYSTEM
@@ -240,6 +242,29 @@ def test_the_pool_shows_devices_with_what_is_held_and_delivered(operator, acme):
     assert acme.name in text
 
 
+@pytest.mark.parametrize(("path", "most"), [("/pool/", 5), ("/pool/nodes/", 24)])
+def test_a_large_pool_is_shown_page_by_page(path, most, operator):
+    Agent("n00")
+    row = Node.objects.get()
+    for number in range(1, most + 2):
+        Node.objects.create(
+            uid=uuid4(),
+            name=f"n{number:02}",
+            state="ready",
+            last_seen_at=row.last_seen_at,
+            boot_id="b",
+            info=row.info,
+        )
+    page = operator("executive").page()
+    first, second = (text_of(page.get(path, {"page": number})) for number in (1, 2))
+    assert first.count('data-test="node"') == most
+    assert 'data-name="n00"' in first
+    assert second.count('data-test="node"') == 2
+    assert f'data-name="n{most + 1:02}"' in second
+    # What is fetched again by itself is the page that is open.
+    assert f'hx-get="{path}?page=2"' in second
+
+
 @pytest.mark.req("PLAT-OBS-12", "PLAT-OBS-13")
 def test_alarms_narrow_by_keyword_level_and_state(operator):
     alarm_raise(actor=SYSTEM, key="a", level="critical", msgid="Node %(name)s is gone", params={"name": "n1"})
@@ -282,6 +307,26 @@ def test_the_alarm_chart_counts_what_the_list_shows(operator):
     answer = operator("executive").page().get("/alarms/", {"state": "all"})
     series = answer.context["option"]["series"]
     assert sum(sum(part["data"]) for part in series) == answer.context["rows"].paginator.count == 3
+
+
+def test_the_alarm_chart_counts_by_the_days_of_the_centre(operator):
+    """15:59 and 16:00 UTC are two days in Shanghai; a day without alarms has no column."""
+    for key, level, at in (
+        ("a", "major", "2026-11-20T15:59:59Z"),
+        ("b", "minor", "2026-11-20T16:00:00Z"),
+        ("c", "minor", "2026-11-21T15:59:59Z"),
+        ("d", "minor", "2026-11-23T03:00:00Z"),
+    ):
+        alarm_raise(actor=SYSTEM, key=key, level=level, msgid="x")
+        Alarm.objects.filter(key=key).update(fired_at=at)
+    with timezone.override("Asia/Shanghai"):
+        assert alarm_days(Alarm.objects.all()) == {
+            "2026-11-20": {"major": 1},
+            "2026-11-21": {"minor": 2},
+            "2026-11-23": {"minor": 1},
+        }
+        assert list(alarm_days(Alarm.objects.all())) == ["2026-11-20", "2026-11-21", "2026-11-23"]
+    assert alarm_days(Alarm.objects.none()) == {}
 
 
 def test_an_alarm_is_acknowledged_by_who_may(operator):

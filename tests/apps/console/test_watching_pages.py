@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.console.templatetags import watching
 from apps.kernel.actor import SYSTEM
 from apps.telemetry.models import AlarmRoute, AlarmRule, LogEntry
 from apps.telemetry.services.alarms import alarm_raise
@@ -147,6 +148,18 @@ def test_routes_are_made_switched_and_removed_on_the_page(admin):
 
 
 @pytest.mark.req("POOL-12.21")
+def test_a_long_part_of_the_statistics_is_in_the_file(admin, monkeypatch):
+    monkeypatch.setattr(watching, "LINES_MOST", 1)
+    for level in ("info", "warning", "error"):
+        log_add(actor=SYSTEM, text="x", level=level)
+    text = admin.get("/statistics/?report=operations&span=1").content.decode()
+    part = text.partition('data-test="section-log"')[2].partition("</section>")[0]
+    assert part.count('data-test="report-row"') == 1
+    assert "more rows are in the file" in part or "more row is in the file" in part
+    admin.cookies["django_language"] = "zh-hans"
+    assert "行在文件里" in admin.get("/statistics/?report=operations&span=1").content.decode()
+
+
 def test_the_statistics_page_says_what_the_report_says(admin):
     fire()
     text = admin.get("/statistics/?report=operations&span=1").content.decode()

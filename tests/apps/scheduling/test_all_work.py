@@ -1,9 +1,13 @@
 """Work on the pages of both sides: the operators' list over all tenants, and what a workload's page tells."""
 
+import re
+
 import pytest
 from django.utils.html import escape
 
 from apps.audit.models import Record
+from apps.identity.pages.lists import pages
+from apps.kernel import counting
 from apps.scheduling.models import Workload
 from tests.apps.scheduling.pool import node_make, submit
 
@@ -39,6 +43,31 @@ def test_operators_list_the_work_of_all_tenants_and_narrow_it(work, operator):
     ):
         assert numbers_in(text_of(page.get(LIST, query))) == expected, query
     assert page.get(LIST, {"tab": "nonsense"}).status_code == 400
+
+
+def test_tabs_say_how_much_there_is_of_each_and_no_more_than_a_badge_can(work, operator, monkeypatch):
+    def counts():
+        return re.findall(r'data-test="tab-count">([^<]*)<', text_of(page.get(LIST)))
+
+    page = operator("cluster_administrator").page()
+    assert counts() == ["2", "2", "0", "0", "0"]
+    Workload.objects.across().filter(pk=work[0].pk).update(state="failed")
+    assert counts() == ["2", "1", "0", "1", "0"]
+    monkeypatch.setattr(counting, "BADGE_MOST", 1)
+    assert counts() == ["1+", "1", "0", "1", "0"]
+
+
+@pytest.mark.parametrize("many", [1, 1000])
+def test_words_find_the_same_where_they_find_many(many, work, operator, monkeypatch):
+    """Few hits are looked for once and then known by their keys; many stay a condition."""
+    monkeypatch.setattr(pages, "MANY", many)
+    page = operator("cluster_administrator").page()
+    mine, other = work
+    both = page.get(LIST, {"search": "W-", "sort": "no"})
+    assert numbers_in(text_of(both)) == {mine.no, other.no}
+    one = text_of(page.get(LIST, {"search": other.no}))
+    assert numbers_in(one) == {other.no}
+    assert re.findall(r'data-test="tab-count">([^<]*)<', one) == ["1", "1", "0", "0", "0"]
 
 
 def test_no_hits_are_told_apart_from_no_work(operator, acme):

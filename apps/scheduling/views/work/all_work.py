@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
@@ -13,8 +13,9 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.identity.pages.access import cleaned, operator_page
 from apps.identity.pages.lists.acts import ChosenForReasonForm, ListAct, act_on_each, chosen_rows
 from apps.identity.pages.lists.declared import Column, PageList, ranked
-from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.lists.pages import found_once, show_list
 from apps.identity.pages.requests import PortalRequest
+from apps.kernel.counting import badge_counts
 from apps.kernel.translatable import localized
 from apps.scheduling.forms.all_work import AllWorkForm
 from apps.scheduling.models import Workload
@@ -111,7 +112,7 @@ def _narrowed(chosen: dict[str, Any]) -> QuerySet[Workload]:
     if word := chosen["search"]:
         names = Q(name_en__icontains=word) | Q(name_zh__icontains=word)
         people = Q(submitted_by__username__icontains=word) | Q(submitted_by__display_name__icontains=word)
-        rows = rows.filter(Q(no__icontains=word) | names | people)
+        rows = found_once(rows.filter(Q(no__icontains=word) | names | people))
     return rows
 
 
@@ -124,9 +125,8 @@ def _ordered(rows: QuerySet[Workload], chosen: dict[str, Any]) -> QuerySet[Workl
 
 
 def _tabs(rows: QuerySet[Workload], open_tab: str) -> list[dict[str, Any]]:
-    """Each tab with its name and how many rows it has, in one query."""
-    groups = rows.order_by().values_list("state").annotate(count=Count("pk"))
-    counts = dict(groups)
+    """Each tab with its name and how many rows it has, as a badge says it, in one query."""
+    counts = badge_counts({code: rows.filter(state__in=states) for code, states in TAB_STATES.items()})
     names = {
         "": _("All"),
         "waiting": _("Waiting"),
@@ -138,7 +138,8 @@ def _tabs(rows: QuerySet[Workload], open_tab: str) -> list[dict[str, Any]]:
         {
             "code": code,
             "name": name,
-            "count": sum(counts.get(state, 0) for state in TAB_STATES.get(code, counts)),
+            # Each state is on one of the other tabs.
+            "count": counts.get(code, sum(counts.values())),
             "is_open": code == open_tab,
         }
         for code, name in names.items()
