@@ -6,8 +6,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.identity.models import User
+from apps.identity.pages.picks import people_picks
 from apps.kernel.errors import InvalidInput
 from apps.kernel.forms import SoundForm
+from apps.kernel.pick_list import PickWidget, picks_read
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
@@ -17,6 +19,7 @@ from apps.scheduling.states import Purpose
 from apps.tenancy.selectors import tenant_list
 
 _MOST = 2**31 - 1
+_NAMES_MAX = 40_000
 
 
 def _amount(label: Any) -> forms.IntegerField:
@@ -29,10 +32,20 @@ def moment_field(label: Any) -> forms.DateTimeField:
     return forms.DateTimeField(label=label, widget=widget)
 
 
+def people_field(
+    label: Any, *, required: bool = True, within: str = "", most: int = 0, help_text: Any = ""
+) -> forms.CharField:
+    """Where people are chosen; `users_read` says who they are."""
+    widget = PickWidget("scheduling_admin:people", within=within, most=most)
+    return forms.CharField(
+        label=label, required=required, max_length=_NAMES_MAX, widget=widget, help_text=help_text
+    )
+
+
 def users_read(text: str) -> list[User]:
-    """The people of those login accounts, with commas between them."""
+    """The people of those login accounts."""
     try:
-        return users_find(text.split(","))
+        return users_find(picks_read(text))
     except InvalidInput as error:
         raise forms.ValidationError(error.message) from error
 
@@ -42,9 +55,7 @@ class ValidityForm(MarkedForm):
 
     mark = "validity"
     name = forms.CharField(label=_("Name"), max_length=80)
-    users = forms.CharField(
-        label=_("Users"), max_length=4000, help_text=_("Login accounts, with commas between them.")
-    )
+    users = people_field(_("Users"))
 
     def __init__(self, *args: Any, rule: ValidityRule | None = None, **kwargs: Any) -> None:
         for purpose, label in Purpose.choices:
@@ -67,13 +78,13 @@ class ValidityForm(MarkedForm):
         }
 
 
-def _rule_said(rule: ValidityRule) -> dict[str, str]:
+def _rule_said(rule: ValidityRule) -> dict[str, Any]:
     spans: dict[str, list[tuple[int, int, int]]] = {}
     for each in rule.periods.all():
         spans.setdefault(each.purpose, []).append((each.weekday, each.from_minute, each.to_minute))
     return {
         "name": rule.name,
-        "users": ", ".join(each.user.username for each in rule.users.all()),
+        "users": people_picks(each.user for each in rule.users.all()),
         **{purpose: weekly_text(found) for purpose, found in spans.items()},
     }
 
@@ -92,13 +103,7 @@ class UserGroupForm(MarkedForm):
     mark = "user-group"
     name_en = forms.CharField(label=_("Name in English"), max_length=80)
     name_zh = forms.CharField(label=_("Name in Chinese"), max_length=80)
-    users = forms.CharField(
-        label=_("Users"),
-        required=False,
-        max_length=40_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Login accounts, with commas between them."),
-    )
+    users = people_field(_("Users"), required=False)
 
     def clean_users(self) -> list[User]:
         return users_read(self.cleaned_data["users"])
@@ -128,12 +133,9 @@ class SpecialForm(AmountsForm):
 class NewSpecialForm(SpecialForm):
     """For users, or for each user of a tenant (PLAT-CLU-37)."""
 
-    tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"))
-    users = forms.CharField(
-        label=_("Users"),
-        required=False,
-        max_length=4000,
-        help_text=_("Login accounts, with commas between them; empty: each user of the tenant."),
+    tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"), to_field_name="schema_name")
+    users = people_field(
+        _("Users"), required=False, within="tenant", help_text=_("Empty: each user of the tenant.")
     )
     field_order = ("name", "tenant", "users", *UserAmounts.ITEMS)
 
@@ -146,7 +148,7 @@ class WhoseForm(MarkedForm):
 
     mark = "whose"
     tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"), to_field_name="schema_name")
-    user = forms.CharField(label=_("User"), max_length=150, help_text=_("Login account"))
+    user = people_field(_("User"), within="tenant", most=1)
 
     def clean_user(self) -> User:
         found = users_read(self.cleaned_data["user"])

@@ -12,6 +12,7 @@ import { showLogs } from "./log.js";
 import { foldMenu } from "./menu.js";
 import { sendFormsOnce } from "./once.js";
 import { openPalette } from "./palette.js";
+import { offerPicks } from "./pick_list.js";
 import { showProblems } from "./problems.js";
 import { fitTables } from "./tables.js";
 
@@ -23,6 +24,7 @@ openPalette();
 showProblems();
 markRefusedFields();
 linkFields();
+offerPicks();
 followLogs();
 showLogs();
 followTopics();
