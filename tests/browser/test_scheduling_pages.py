@@ -35,7 +35,7 @@ def test_a_queue_is_made_in_the_tree_refused_a_cycle_and_removed(visit: Callable
     ops.fill("queue-code", QUEUE)
     ops.fill("queue-name_en", "Night work")
     ops.fill("queue-name_zh", "夜间作业")
-    ops.fill("queue-windows", "Mon-Sun 20:00-24:00")
+    ops.draw_hours("queue-windows", (0, 20), (6, 23))
     ops.fill("queue-weight", "3")
     ops.press("queue-save")
     row = queue_row(ops, QUEUE)

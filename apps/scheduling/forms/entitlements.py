@@ -11,9 +11,9 @@ from apps.kernel.errors import InvalidInput
 from apps.kernel.forms import SoundForm
 from apps.kernel.pick_list import PickWidget, picks_read
 from apps.scheduling.forms.base import MarkedForm
+from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.models import ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
-from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
 from apps.scheduling.selectors.entitlements.tickets import users_find
 from apps.scheduling.states import Purpose
 from apps.tenancy.selectors import tenant_list
@@ -59,12 +59,7 @@ class ValidityForm(MarkedForm):
 
     def __init__(self, *args: Any, rule: ValidityRule | None = None, **kwargs: Any) -> None:
         for purpose, label in Purpose.choices:
-            self.base_fields[purpose] = forms.CharField(
-                label=label,
-                required=False,
-                max_length=2000,
-                widget=forms.Textarea(attrs={"rows": 2, "placeholder": "Mon-Fri 08:00-18:00"}),
-            )
+            self.base_fields[purpose] = WeekField(label=label, required=False, nothing=_("at all times"))
         super().__init__(*args, initial=_rule_said(rule) if rule else None, **kwargs)
 
     def clean_users(self) -> list[User]:
@@ -72,10 +67,8 @@ class ValidityForm(MarkedForm):
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        texts = {purpose: found.pop(purpose, "") for purpose in Purpose.values}
-        return found | {
-            "periods": {name: weekly_read(text, field=name) for name, text in texts.items() if text}
-        }
+        spans = {purpose: found.pop(purpose, []) for purpose in Purpose.values}
+        return found | {"periods": {name: each for name, each in spans.items() if each}}
 
 
 def _rule_said(rule: ValidityRule) -> dict[str, Any]:
@@ -85,7 +78,7 @@ def _rule_said(rule: ValidityRule) -> dict[str, Any]:
     return {
         "name": rule.name,
         "users": people_picks(each.user for each in rule.users.all()),
-        **{purpose: weekly_text(found) for purpose, found in spans.items()},
+        **spans,
     }
 
 

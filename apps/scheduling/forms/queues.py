@@ -7,9 +7,9 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import ResourceGroup
 from apps.scheduling.forms.base import MarkedForm
+from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, UserGroup
 from apps.scheduling.models.oversubscription import MOST_JOBS
-from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
 from apps.scheduling.selectors.forecasts.what_if import MOST_DAYS
 from apps.scheduling.selectors.workloads import queue_list
 from apps.scheduling.services.queues.checks import MAX_WEIGHT
@@ -130,13 +130,7 @@ class QueueForm(MarkedForm):
         widget=forms.CheckboxSelectMultiple,
         help_text=_("None chosen: every user of the admitted tenants may submit."),
     )
-    windows = forms.CharField(
-        label=_("Validity windows"),
-        required=False,
-        max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "Mon-Fri 20:00-24:00"}),
-        help_text=_("Work starts only inside them, a line each; empty: at any time."),
-    )
+    windows = WeekField(label=_("Hours in which work starts"), required=False, nothing=_("at all times"))
 
     def __init__(self, *args: Any, queue: Queue | None = None, **kwargs: Any) -> None:
         super().__init__(*args, initial=_initial(queue) if queue else _NEW, **kwargs)
@@ -148,9 +142,6 @@ class QueueForm(MarkedForm):
             self.fields[name].widget.attrs["class"] = "form-check-input"
         # It is given up by giving it to another one.
         self.fields["is_default"].disabled = queue is not None and queue.is_default
-
-    def clean_windows(self) -> list[tuple[int, int, int]]:
-        return weekly_read(self.cleaned_data["windows"])
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
@@ -200,7 +191,7 @@ def _initial(queue: Queue) -> dict[str, Any]:
         "tenants": list(queue.admitted.values_list("tenant", flat=True)),
         "user_groups": list(queue.user_groups.values_list("pk", flat=True)),
         "time_limit": UNLIMITED if queue.max_run_s is None else LIMITED,
-        "windows": weekly_text(spans),
+        "windows": list(spans),
     }
 
 

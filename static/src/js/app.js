@@ -15,6 +15,7 @@ import { openPalette } from "./palette.js";
 import { offerPicks } from "./pick_list.js";
 import { showProblems } from "./problems.js";
 import { fitTables } from "./tables.js";
+import { drawWeeks } from "./week_grid.js";
 
 protectRequests();
 sendFormsOnce();
@@ -25,6 +26,7 @@ showProblems();
 markRefusedFields();
 linkFields();
 offerPicks();
+drawWeeks();
 followLogs();
 showLogs();
 followTopics();

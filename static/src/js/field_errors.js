@@ -24,7 +24,7 @@ function mark(field, text) {
   note.className = "invalid-feedback d-block";
   note.dataset.fieldError = "";
   note.textContent = text;
-  (field.closest(".input-group, .form-check, .btn-group, .pick") ?? field).after(note);
+  (field.closest(".input-group, .form-check, .btn-group, .pick, .week") ?? field).after(note);
   field.classList.add("is-invalid");
   field.setAttribute("aria-invalid", "true");
   field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${note.id}`.trim());
