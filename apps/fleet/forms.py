@@ -10,6 +10,7 @@ from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE
 from apps.fleet.states import NodeState, SliceKind
 from apps.kernel.forms import SoundForm
 from apps.kernel.pick_list import PickWidget, picks_read
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.tenancy.models import Tenant
 
 _MOST = OVERSUBSCRIBE_MAX_PERMILLE // 10
@@ -79,7 +80,7 @@ class NameForm(SoundForm):
 class SpecForm(NameForm):
     mig_profile = forms.CharField(label=_("MIG profile"), max_length=32, required=False)
     compute_percent = forms.IntegerField(label=_("Compute share (%)"), required=False)
-    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), required=False)
+    memory_mib = UnitField(MEMORY, most=2**31 - 1, label=_("Accelerator memory"), required=False)
 
 
 class GrantForm(SoundForm):

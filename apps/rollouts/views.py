@@ -70,9 +70,9 @@ def _by_node(parts: Iterable[Component]) -> Iterable[dict[str, Any]]:
 def config_words(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """A configuration as people call its values."""
     names = {
-        "meter_s": _("Measured every (s)"),
+        "meter_s": _("Measured every"),
         "log_level": _("Log level"),
-        "log_limit_mib": _("Output kept (MiB)"),
+        "log_limit_mib": _("Output kept"),
         "labels": _("Labels"),
     }
     return [

@@ -78,6 +78,11 @@ class Visitor:
     def fill(self, mark: str, text: str) -> None:
         self.at(mark).first.fill(text)
 
+    def fill_amount(self, mark: str, figure: str, unit: str) -> None:
+        """A figure and the unit that it is said in."""
+        self.fill(mark, figure)
+        self.at(f"{mark}-unit").first.select_option(label=unit)
+
     def go(self, key: str) -> None:
         """By the side navigation, whose group is unfolded first where it is folded."""
         entry = self.page.locator(f'[data-test="nav-{key}"]')

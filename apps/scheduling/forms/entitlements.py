@@ -10,6 +10,7 @@ from apps.identity.pages.picks import people_picks
 from apps.kernel.errors import InvalidInput
 from apps.kernel.forms import SoundForm
 from apps.kernel.pick_list import PickWidget, picks_read
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.models import ValidityRule
@@ -87,7 +88,7 @@ class AmountsForm(MarkedForm):
 
     instances = _amount(_("Instances"))
     compute_percent = _amount(_("Compute share (%)"))
-    memory_mib = _amount(_("Accelerator memory (MiB)"))
+    memory_mib = UnitField(MEMORY, most=_MOST, label=_("Accelerator memory"), required=False)
 
 
 class UserGroupForm(MarkedForm):

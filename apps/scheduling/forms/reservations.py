@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.pick_list import PickWidget, picks_read
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.entitlements import moment_field
 from apps.scheduling.models import Queue
@@ -39,9 +40,7 @@ class ReservationForm(MarkedForm):
     compute_percent = forms.IntegerField(
         label=_("Compute of each (%)"), min_value=1, max_value=100, initial=100, required=False
     )
-    memory_mib = forms.IntegerField(
-        label=_("Memory of each (MiB)"), min_value=0, max_value=2**31 - 1, initial=0, required=False
-    )
+    memory_mib = UnitField(MEMORY, most=2**31 - 1, label=_("Memory of each"), initial=0, required=False)
     device_uids = forms.CharField(
         label=_("Or these devices, whole"),
         required=False,

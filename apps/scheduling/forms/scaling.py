@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.unit_fields import SECONDS, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.states import ScalingBy
@@ -12,10 +13,8 @@ from apps.scheduling.states import ScalingBy
 _DAY_S = 24 * 3600
 
 
-def _rest() -> forms.IntegerField:
-    return forms.IntegerField(
-        label=_("Rests between two changes (s)"), min_value=0, max_value=7 * _DAY_S, initial=300
-    )
+def _rest() -> UnitField:
+    return UnitField(SECONDS, most=7 * _DAY_S, label=_("Rests between two changes"), initial=300)
 
 
 def _step() -> forms.IntegerField:
