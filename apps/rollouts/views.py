@@ -156,7 +156,7 @@ def _release_add(request: PortalRequest) -> HttpResponse:
     row = release_add(
         actor=request.actor, content=given["file"].read(), signature=signature, notes=given["notes"]
     )
-    messages.success(request, _("Release %(version)s is there.") % {"version": row.version})
+    messages.success(request, _("Release %(version)s added.") % {"version": row.version})
     return go(request, "rollouts:releases")
 
 

@@ -26,7 +26,7 @@ def user_groups(request: PortalRequest) -> HttpResponse:
     """The groups with their users and queues; a new one."""
     if request.method == "POST":
         row = user_group_make(actor=request.actor, **cleaned(NewUserGroupForm(request.POST)))
-        messages.success(request, _("User group %(code)s is there.") % {"code": row.code})
+        messages.success(request, _("User group %(code)s created.") % {"code": row.code})
         return go(request, "scheduling_admin:user_groups")
     context = {
         "rows": paged(request, user_group_list()),
