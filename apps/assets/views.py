@@ -84,7 +84,7 @@ def assets(request: TenantRequest) -> HttpResponseBase:
 @page(P.USE)
 def asset_new(request: TenantRequest) -> HttpResponse:
     row = asset_make(actor=request.actor, **cleaned(AssetNewForm(request.POST)))
-    messages.success(request, _("%(name)s is there: publish its first version.") % {"name": row.name})
+    messages.success(request, _("%(name)s created: publish its first version.") % {"name": row.name})
     return go(request, "assets:asset", row.uid)
 
 

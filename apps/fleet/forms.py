@@ -1,11 +1,17 @@
 """The shape of what the fleet's pages are sent."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import OVERSUBSCRIBE_MAX_PERMILLE
 from apps.fleet.states import NodeState, SliceKind
 from apps.kernel.forms import SoundForm
+from apps.kernel.pick_list import PickWidget, picks_read
+from apps.kernel.unit_fields import MEMORY, UnitField
+from apps.tenancy.models import Tenant
 
 _MOST = OVERSUBSCRIBE_MAX_PERMILLE // 10
 # What is chosen of devices: each word stands for one condition.
@@ -74,14 +80,30 @@ class NameForm(SoundForm):
 class SpecForm(NameForm):
     mig_profile = forms.CharField(label=_("MIG profile"), max_length=32, required=False)
     compute_percent = forms.IntegerField(label=_("Compute share (%)"), required=False)
-    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), required=False)
+    memory_mib = UnitField(MEMORY, most=2**31 - 1, label=_("Accelerator memory"), required=False)
 
 
 class GrantForm(SoundForm):
-    """`members`: login accounts apart by blanks or commas; none: all members."""
+    """`members`: login accounts of the tenant; none: all members."""
 
-    tenant = forms.CharField(label=_("Tenant"), max_length=63)
-    members = forms.CharField(label=_("Clients"), max_length=4000, required=False)
+    tenant = forms.ChoiceField(
+        label=_("Tenant"), widget=forms.Select({"class": "form-select", "data-test": "grant-tenant"})
+    )
+    members = forms.CharField(
+        label=_("Clients"),
+        max_length=40_000,
+        required=False,
+        widget=PickWidget("fleet:people", within="tenant"),
+        help_text=_("Empty: all members of the tenant."),
+    )
+
+    def __init__(self, *args: Any, tenants: Iterable[Tenant], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.auto_id = "grant-%s"
+        choice = self.fields["tenant"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [(tenant.schema_name, tenant.name) for tenant in tenants]
+        self.fields["members"].widget.attrs |= {"class": "form-control", "data-test": "grant-members"}
 
     def clean_members(self) -> list[str] | None:
-        return self.cleaned_data["members"].replace(",", " ").split() or None
+        return picks_read(self.cleaned_data["members"]) or None

@@ -26,10 +26,14 @@ from apps.fleet.session_keys import unseal
 from apps.fleet.states import MOVING, Desired, NodeState, SliceKind
 from apps.fleet.types import LogExcerpt, SessionConnection
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.pick_list import Pick
 from apps.kernel.unit_text import mib_text
+from apps.kernel.words import having
 from apps.tenancy.models import Tenant
 
 LOG_LIMIT_BYTES = 1024 * 1024
+# More than any node has devices, and within the column.
+_INDEX_DIGITS = 6
 # One more than a slice's output can hold: its very end and the beginning of the next are told apart.
 LOG_STRIDE_BYTES = LOG_MAX_BYTES + 1
 _CHARACTER_BYTES = 4
@@ -126,6 +130,33 @@ def device_get(uid: str) -> Device:
     if found is None:
         raise NotFound(_("There is no device %(device)s.") % {"device": uid})
     return found
+
+
+def devices_matching(words: Iterable[str]) -> QuerySet[Device]:
+    """The devices in the pool that have every word in number, model, vendor or their node's name, by node and index;
+    a word like #3 is an index."""
+    rows = device_list().order_by("node__name", "index", "pk")
+    for word in words:
+        index = word.removeprefix("#")
+        is_index = index != word and index.isdecimal() and len(index) < _INDEX_DIGITS
+        rows = rows.filter(
+            Q(index=int(index)) if is_index else having([word], "uid", "model", "vendor", "node__name")
+        )
+    return rows
+
+
+def device_picks(rows: Iterable[Device]) -> list[Pick]:
+    """Devices as they are chosen."""
+    return [
+        Pick(row.uid, f"{row.node.name} #{row.index}", f"{row.model} · {mib_text(row.memory_mib)}")
+        for row in rows
+    ]
+
+
+def device_names(uids: Iterable[str]) -> dict[str, str]:
+    """What devices are called, by number, those out of the pool too."""
+    rows = Device.objects.filter(uid__in=set(uids)).select_related("node")
+    return {pick.value: pick.title for pick in device_picks(rows)}
 
 
 def surplus_get(workload_uid: UUID) -> tuple[int, int]:

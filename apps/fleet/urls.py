@@ -20,6 +20,7 @@ urlpatterns = [
     path("slices/<uuid:uid>/", pages.slice_page, name="slice"),
     path("slices/<uuid:uid>/move/", actions.move, name="move"),
     path("slices/<uuid:uid>/stay/", actions.stay, name="stay"),
+    path("people/", pages.people, name="people"),
     path("groups/", pages.groups, name="groups"),
     path("groups/add/", actions.group_add, name="group_add"),
     path("groups/<str:code>/", pages.group, name="group"),

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -25,6 +25,7 @@ from apps.identity.rules.people_file import RoleNames
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
 from apps.kernel.translatable import localized
+from apps.kernel.words import having
 from apps.tenancy.models import Tenant
 
 
@@ -99,6 +100,15 @@ def tenants_people_list(*, actor: Actor) -> QuerySet[User]:
     """Tenants' people, over all tenants."""
     actor.require(P.VIEW)
     return User.objects.filter(is_operator=False)
+
+
+def people_matching(words: Iterable[str], tenant: Tenant | None = None) -> QuerySet[User]:
+    """Who may sign in and has every word in login account, name or e-mail; with a tenant, who may enter it."""
+    rows = User.objects.filter(having(words, "username", "display_name", "email"), is_active=True)
+    if tenant is not None:
+        rows = rows.filter(memberships__tenant=tenant, memberships__is_active=True)
+    present = Prefetch("memberships", Membership.objects.filter(is_active=True).select_related("tenant"))
+    return rows.order_by("username").prefetch_related(present)
 
 
 def operator_list(

@@ -7,6 +7,7 @@ from apps.images.models import NAME_MAX, TAG_MAX, image_name, image_tag
 from apps.images.services.images import INTRODUCTION_MAX
 from apps.images.states import Owner
 from apps.kernel.forms import SoundForm, variables_read
+from apps.kernel.unit_fields import MEMORY, MINUTES, UnitField
 
 PATH_MAX = 1024
 
@@ -58,10 +59,8 @@ class BuildForm(SaveForm):
     path = forms.CharField(label=_("Folder in it"), max_length=PATH_MAX, required=False, strip=False)
     args = forms.CharField(label=_("Values of ARGs"), max_length=8192, required=False, widget=forms.Textarea)
     compute_percent = forms.IntegerField(label=_("Compute (%)"), min_value=1, max_value=100, initial=10)
-    memory_mib = forms.IntegerField(label=_("Memory (MiB)"), min_value=1, max_value=2**31 - 1, initial=512)
-    minutes = forms.IntegerField(
-        label=_("Ends after (minutes)"), min_value=1, max_value=7 * 24 * 60, initial=60
-    )
+    memory_mib = UnitField(MEMORY, least=1, most=2**31 - 1, label=_("Accelerator memory"), initial=512)
+    minutes = UnitField(MINUTES, least=1, most=7 * 24 * 60, label=_("Runs at most"), initial=60)
     queue = forms.CharField(label=_("Queue"), max_length=48, required=False)
     is_fresh = forms.BooleanField(label=_("Run every step anew"), required=False)
 

@@ -1,21 +1,36 @@
 """Lengths of time and amounts of memory as people read them."""
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from typing import Any
+
+from django.utils.translation import gettext_noop, ngettext
+
+from apps.kernel.translatable import message, message_text
 
 _GIB = 1024
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_SPANS = (
+    (86400, gettext_noop("d")),
+    (3600, gettext_noop("h")),
+    (60, gettext_noop("min")),
+    (1, gettext_noop("s")),
+)
 
 
 def span_text(seconds: float) -> str:
     """A length of time in its two largest units."""
+    return message_text(span_message(seconds))
+
+
+def span_message(seconds: float) -> dict[str, Any]:
+    """A length of time in seconds as a message in its two largest units, to be kept as a parameter of another."""
     left = int(seconds)
     parts = []
-    for size, name in ((_DAY, _("d")), (_HOUR, _("h")), (_MINUTE, _("min")), (1, _("s"))):
+    for size, name in _SPANS:
         figure, left = divmod(left, size)
         if figure:
-            parts.append(f"{figure} {name}")
-    return " ".join(parts[:2]) or f"0 {_('s')}"
+            parts.append((figure, name))
+    said = parts[:2] or [(0, "s")]
+    msgid = " ".join(f"{figure} %({name})s" for figure, name in said)
+    return message(msgid, {name: message(name) for _figure, name in said})
 
 
 def mib_text(mib: int) -> str:

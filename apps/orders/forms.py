@@ -81,7 +81,7 @@ class FormsForm(SoundForm):
         required=False,
         choices=[("all", "all"), ("in_progress", "in_progress"), ("completed", "completed")],
     )
-    search = forms.CharField(label=gettext_lazy("Business number"), required=False, max_length=80)
+    search = forms.CharField(label=gettext_lazy("Number"), required=False, max_length=80)
     state = forms.ChoiceField(
         label=gettext_lazy("State"), required=False, choices=[("", ""), *FormState.choices]
     )

@@ -24,7 +24,7 @@ class OrganizationQuotaForm(MarkedForm):
 
 
 class BusinessSystemForm(SoundForm):
-    name = forms.CharField(label=_("Information system name"), max_length=120)
+    name = forms.CharField(label=_("Name of the business system"), max_length=120)
     number = forms.CharField(label=_("System service number"), max_length=48)
     organization = forms.UUIDField(label=_("Organization"))
     parent = forms.UUIDField(label=_("Part of"), required=False)

@@ -4,6 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.forms import SoundForm
+from apps.kernel.unit_fields import MEMORY, SECONDS, UnitField
 
 LEVELS = (
     ("", "–"),
@@ -21,13 +22,11 @@ class StartForm(SoundForm):
         label=_("What"), choices=[(name, name) for name in ("release", "config", "restart")]
     )
     release = forms.CharField(label=_("Release"), required=False, max_length=64)
-    meter_s = forms.IntegerField(label=_("Measured every (s)"), required=False, min_value=1, max_value=300)
+    meter_s = UnitField(SECONDS, least=1, most=300, label=_("Measured every"), required=False)
     log_level = forms.ChoiceField(label=_("Log level"), required=False, choices=LEVELS)
-    log_limit_mib = forms.IntegerField(
-        label=_("Output kept (MiB)"), required=False, min_value=1, max_value=4096
-    )
+    log_limit_mib = UnitField(MEMORY, least=1, most=4096, label=_("Output kept"), required=False)
     batch = forms.IntegerField(label=_("Targets in a batch"), min_value=1, max_value=2000)
-    gate_s = forms.IntegerField(label=_("Time for each target (s)"), min_value=1, max_value=3600)
+    gate_s = UnitField(SECONDS, least=1, most=3600, label=_("Time for each target"))
     server = forms.BooleanField(label=_("Server"), required=False)
 
     @property

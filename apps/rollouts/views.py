@@ -70,9 +70,9 @@ def _by_node(parts: Iterable[Component]) -> Iterable[dict[str, Any]]:
 def config_words(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """A configuration as people call its values."""
     names = {
-        "meter_s": _("Measured every (s)"),
+        "meter_s": _("Measured every"),
         "log_level": _("Log level"),
-        "log_limit_mib": _("Output kept (MiB)"),
+        "log_limit_mib": _("Output kept"),
         "labels": _("Labels"),
     }
     return [
@@ -156,7 +156,7 @@ def _release_add(request: PortalRequest) -> HttpResponse:
     row = release_add(
         actor=request.actor, content=given["file"].read(), signature=signature, notes=given["notes"]
     )
-    messages.success(request, _("Release %(version)s is there.") % {"version": row.version})
+    messages.success(request, _("Release %(version)s added.") % {"version": row.version})
     return go(request, "rollouts:releases")
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from apps.catalog.selectors.commodities import commodity_all
 from apps.identity.admin_base import Act, ActForm, OperatorAdmin, OperatorInline, column
 from apps.kernel.actor import Actor
+from apps.kernel.unit_fields import SECONDS, UnitField
 from apps.scheduling.addresses import work_page
 from apps.scheduling.admin_quota import QUOTA_ACTS, QUOTA_ADD
 from apps.scheduling.models import (
@@ -38,6 +39,8 @@ from apps.scheduling.text.quota_items import item_amount
 Given = Mapping[str, Any]
 _BY_POLICY = ("", gettext_lazy("as the policy says"))
 
+_YEAR_S = 366 * 86400
+
 
 class PolicyForm(ActForm):
     placing = forms.ChoiceField(label=gettext_lazy("Resource scheduling"), choices=PLACINGS)
@@ -45,16 +48,19 @@ class PolicyForm(ActForm):
     has_backfill = forms.BooleanField(
         label=gettext_lazy("Smaller work may pass a waiting head"), required=False, initial=True
     )
-    patience_s = forms.IntegerField(
-        label=gettext_lazy("A waiting head is passed for at most (s)"),
-        min_value=0,
+    patience_s = UnitField(
+        SECONDS,
+        most=_YEAR_S,
+        label=gettext_lazy("A waiting head is passed for at most"),
         required=False,
         initial=3600,
         help_text=gettext_lazy("Then its queue waits behind it. Empty: it is passed for ever."),
     )
-    aging_s = forms.IntegerField(
-        label=gettext_lazy("One priority more for each (s) of waiting"),
-        min_value=1,
+    aging_s = UnitField(
+        SECONDS,
+        least=1,
+        most=_YEAR_S,
+        label=gettext_lazy("Waiting that counts as one priority more"),
         required=False,
         help_text=gettext_lazy("Empty: waiting changes no priority."),
     )

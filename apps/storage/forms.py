@@ -3,6 +3,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from apps.kernel.forms import SoundForm
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.storage.models import NAME_MAX, volume_name
 from apps.storage.paths import PATH_MAX
 from apps.storage.services.access_keys import DAYS_MOST
@@ -22,7 +23,7 @@ class VolumeForm(SoundForm):
     name = forms.CharField(
         label=pgettext_lazy("thing", "Name"), max_length=NAME_MAX, validators=[volume_name]
     )
-    size_mib = forms.IntegerField(label=_("Size (MiB)"), min_value=1, max_value=2**40, initial=SIZE_SHOWN_MIB)
+    size_mib = UnitField(MEMORY, least=1, most=2**40, label=_("Size"), initial=SIZE_SHOWN_MIB)
 
 
 class VolumeNewForm(VolumeForm):

@@ -134,7 +134,7 @@ def _output_files(request: TenantRequest, volume: Volume, path: str) -> Listing 
 def volume_new(request: TenantRequest) -> HttpResponse:
     given = cleaned(VolumeNewForm(request.POST))
     row = volume_make(actor=request.actor, **given)
-    messages.success(request, _("The volume %(name)s is there.") % {"name": row.name})
+    messages.success(request, _("Volume %(name)s created.") % {"name": row.name})
     return go(request, "files:volume", row.uid)
 
 

@@ -11,7 +11,7 @@ class TicketsForm(SoundForm):
         required=False,
         choices=[("submitted", _("Submitted")), ("todo", _("To do")), ("done", _("Done"))],
     )
-    search = forms.CharField(label=_("Business number"), required=False, max_length=80)
+    search = forms.CharField(label=_("Number"), required=False, max_length=80)
     state = forms.ChoiceField(
         label=_("State"), required=False, choices=[("", _("All")), *TicketState.choices]
     )

@@ -56,7 +56,7 @@ from apps.tickets.services.life import ticket_claim, ticket_hand_over, ticket_re
 from apps.tickets.states import TicketState
 
 TICKETS = PageList(
-    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("no", gettext_lazy("Number"), sort="no", value="no"),
     Column("subject", gettext_lazy("Subject"), sort=lambda: localized("title_zh", "title_en"), value="title"),
     Column("category", gettext_lazy("Category"), sort="category__path", value="category.name", is_extra=True),
     Column(

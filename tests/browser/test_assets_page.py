@@ -19,7 +19,7 @@ def test_a_folder_becomes_a_version_of_a_dataset(visit, tmp_path: Path):
     alice = visit("alice")
     alice.go("files-volumes")
     alice.fill("volume-name", "browser-sets")
-    alice.fill("volume-size", "64")
+    alice.fill_amount("volume-size", "64", "MiB")
     alice.press("volume-make")
     alice.page.wait_for_url("**/files/*-*/")
     with alice.staying():

@@ -50,7 +50,7 @@ def test_a_release_goes_to_a_node_and_back_and_a_configuration_to_it(visit, stac
     admin.page.wait_for_timeout(6_000)
     expect(row.locator('[data-test="choose"]')).to_be_checked()
     admin.at("release").select_option("5.0.1")
-    admin.fill("gate", str(GATE_S))
+    admin.fill_amount("gate", str(GATE_S), "seconds")
     admin.press("start-rollout")
     admin.page.wait_for_url("**/rollouts/*-*/")
     with admin.staying():
@@ -66,7 +66,7 @@ def test_a_release_goes_to_a_node_and_back_and_a_configuration_to_it(visit, stac
     row.locator('[data-test="choose"]').check()
     admin.at("what-config").check()
     admin.fill("meter", "4")
-    admin.fill("gate", str(GATE_S))
+    admin.fill_amount("gate", str(GATE_S), "seconds")
     admin.press("start-rollout")
     admin.page.wait_for_url("**/rollouts/*-*/")
     sees(admin.at("rollout-summary"), "done", ROLL_OUT_MS)

@@ -25,7 +25,7 @@ def test_files_and_folders_go_up_and_come_down(visit, tmp_path: Path):
     alice.go("files-volumes")
     alice.shoot("volumes-empty")
     alice.fill("volume-name", "browser-files")
-    alice.fill("volume-size", "64")
+    alice.fill_amount("volume-size", "64", "MiB")
     alice.press("volume-make")
     alice.page.wait_for_url("**/files/*-*/")
     files = alice.page.locator('[data-test="upload-files"]')

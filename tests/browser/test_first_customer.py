@@ -120,7 +120,7 @@ def catalogue_made(ada: Visitor) -> None:
     ada.press("template-new")
     ada.fill("template-name", "lab")
     ada.fill("template-compute_percent", "30")
-    ada.fill("template-memory_mib", "1024")
+    ada.fill_amount("template-memory_mib", "1", "GiB")
     ada.press("template-save")
     expect(ada.part("template-row", "lab")).to_be_visible()
     ada.page.goto("/catalogue/new/environment/")
@@ -206,7 +206,7 @@ def file_brought(eva: Visitor, file: Path) -> None:
     """A volume of one's own with a file in it."""
     eva.go("files-volumes")
     eva.fill("volume-name", "data")
-    eva.fill("volume-size", "64")
+    eva.fill_amount("volume-size", "64", "MiB")
     eva.press("volume-make")
     eva.page.wait_for_url("**/files/*-*/")
     eva.page.locator('[data-test="upload-files"]').set_input_files(file)

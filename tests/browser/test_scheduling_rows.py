@@ -109,9 +109,8 @@ def test_every_page_of_the_scheduler_holds_with_rows_in_it(visit: Visit, jobs: d
     ops, alice = visit("admin"), visit("alice")
     ops.go("scheduling_admin-policy")
     before = ops.at("policy-hysteresis_s").input_value()
-    for value in ("61", before):
+    for value in ("7", before):
         ops.fill("policy-hysteresis_s", value)
-        expect(ops.page.locator('output[for$="hysteresis_s"]')).to_contain_text("=")
         known = ops.at("policy-change").count()
         ops.press("policy-save")
         expect(ops.at("policy-change")).to_have_count(known + 1)

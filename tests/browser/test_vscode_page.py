@@ -27,7 +27,7 @@ def test_an_environment_of_it_is_started_and_edits_the_works_files(visit: Callab
     admin.fill("template-name", name)
     admin.at("template-software").select_option("vscode")
     admin.fill("template-compute_percent", "60")
-    admin.fill("template-memory_mib", "2048")
+    admin.fill_amount("template-memory_mib", "2", "GiB")
     admin.press("template-save")
     expect(admin.part("template-row", name)).to_contain_text("VS Code")
     alice.go("workloads-environments")

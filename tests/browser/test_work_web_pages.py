@@ -54,7 +54,7 @@ def test_jupyterlab_runs_a_cell_on_the_share(visit: Callable[[str], Visitor]) ->
     admin.fill("template-name", name)
     admin.fill("template-description", "Notebooks, a terminal and an editor in the browser.")
     admin.fill("template-compute_percent", "40")
-    admin.fill("template-memory_mib", "1024")
+    admin.fill_amount("template-memory_mib", "1", "GiB")
     admin.press("template-save")
     row = admin.part("template-row", name)
     expect(row).to_contain_text("JupyterLab")

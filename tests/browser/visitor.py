@@ -78,6 +78,11 @@ class Visitor:
     def fill(self, mark: str, text: str) -> None:
         self.at(mark).first.fill(text)
 
+    def fill_amount(self, mark: str, figure: str, unit: str) -> None:
+        """A figure and the unit that it is said in."""
+        self.fill(mark, figure)
+        self.at(f"{mark}-unit").first.select_option(label=unit)
+
     def go(self, key: str) -> None:
         """By the side navigation, whose group is unfolded first where it is folded."""
         entry = self.page.locator(f'[data-test="nav-{key}"]')
@@ -85,6 +90,21 @@ class Visitor:
         if group.count() and group.locator(".menu-head").get_attribute("aria-expanded") == "false":
             group.locator(".menu-head").click()
         entry.click()
+
+    def draw_hours(self, mark: str, begin: tuple[int, int], end: tuple[int, int]) -> None:
+        """Draw with the mouse over a grid of the week, from an hour of a day (Monday is 0) to another one."""
+        week = self.at(mark)
+        if week.get_attribute("open") is None:
+            week.locator("summary").click()
+        cells = week.locator(".week-cell")
+        first, last = (cells.nth(24 * day + hour) for day, hour in (begin, end))
+        # Both are in sight before the mouse goes down.
+        last.scroll_into_view_if_needed()
+        first.scroll_into_view_if_needed()
+        first.hover()
+        self.page.mouse.down()
+        last.hover()
+        self.page.mouse.up()
 
     def part(self, mark: str, text: str) -> Locator:
         """The row or card with that `data-test` that holds the text."""

@@ -11,6 +11,7 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract_python
 from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
+from gates.names import retired
 from gates.sources import ROOT, templates
 
 SOURCES = ("apps", "portal", "workflows")
@@ -64,6 +65,11 @@ def test_what_people_read_is_there_in_chinese(catalogue):
     found = dict(texts())
     assert len(found) > 5000
     assert {text: place for text, place in found.items() if text not in known} == {}
+
+
+def test_no_text_is_a_word_that_the_glossary_has_retired():
+    """Labels, buttons and messages as well as titles, which `python -m gates.names` looks at."""
+    assert {text: place for text, place in texts() if text in retired().titles} == {}
 
 
 def test_a_translation_has_the_values_of_its_text(catalogue):

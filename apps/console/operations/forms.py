@@ -24,7 +24,7 @@ class CasesForm(SoundForm):
     organization = forms.CharField(label=_("Organization"), max_length=120, required=False)
     applicant = forms.CharField(label=_("Applicant"), max_length=120, required=False)
     business_system = forms.CharField(label=_("Business system"), max_length=120, required=False)
-    no = forms.CharField(label=_("Business number"), max_length=32, required=False)
+    no = forms.CharField(label=_("Number"), max_length=32, required=False)
     category = forms.CharField(label=_("Category"), max_length=80, required=False)
     tab = forms.ChoiceField(label=_("Tab"), choices=[(code, code) for code in TICKET_TABS], required=False)
 

@@ -94,7 +94,7 @@ def sold(request: PortalRequest) -> HttpResponse:
 # --- cases -----------------------------------------------------------------------------------------------------
 
 _CASE_COLUMNS = (
-    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("no", gettext_lazy("Number"), sort="no", value="no"),
     Column("title", gettext_lazy("Title"), sort=lambda: localized("title_zh", "title_en"), value="title"),
     Column("state", gettext_lazy("State"), sort=ranked("state", read.STATES_IN_ORDER), value="state_label"),
     Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),

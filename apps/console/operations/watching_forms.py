@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.console.reports.table import REPORTS
 from apps.identity.models import OperatorRole
 from apps.kernel.forms import SoundForm
+from apps.kernel.unit_fields import SECONDS, UnitField
 from apps.telemetry.metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.states import AlarmLevel, Channel, Comparison, LogLevel
 
@@ -56,10 +57,12 @@ class StatisticsForm(SoundForm):
 class RuleEditForm(SoundForm):
     comparison = forms.ChoiceField(label=_("Comparison"), choices=Comparison.choices, required=False)
     threshold = forms.FloatField(label=_("Threshold"), required=False)
-    for_s = forms.IntegerField(label=_("Lasts for (s)"), min_value=0, required=False)
+    for_s = UnitField(SECONDS, most=86400, label=_("Lasts for"), required=False)
     severity = forms.ChoiceField(label=_("Severity"), choices=AlarmLevel.choices)
     subject = forms.CharField(label=_("Only this subject"), max_length=128, required=False)
-    ends_after_s = forms.IntegerField(label=_("Ends after (s) of quiet"), min_value=1, required=False)
+    ends_after_s = UnitField(
+        SECONDS, least=1, most=366 * 86400, label=_("Ends after a quiet time of"), required=False
+    )
 
     def changes(self, given: dict[str, Any], *, is_event: bool) -> dict[str, Any]:
         """What the form changes of a rule: a rule of what happens has no figure."""

@@ -10,10 +10,10 @@ from apps.billing.selectors.bills import bill_list
 from apps.cases.selectors import case_matches
 from apps.console.operations.selectors import state_label
 from apps.console.search.types import Found, Hit
-from apps.console.search.words import having
 from apps.fleet.selectors import device_list, node_list
 from apps.identity.selectors import operator_list, tenants_people_list
 from apps.kernel.actor import Actor
+from apps.kernel.words import having
 from apps.scheduling.addresses import work_page
 from apps.scheduling.selectors.workloads import queue_list, workloads_matching
 from apps.tenancy.selectors import tenant_list

@@ -9,8 +9,8 @@ from apps.assets.selectors import asset_list
 from apps.billing.selectors.bills import bill_list
 from apps.catalog.selectors.commodities import commodity_list
 from apps.console.search.types import Found, Hit
-from apps.console.search.words import having
 from apps.kernel.actor import Actor
+from apps.kernel.words import having
 from apps.orders.selectors import form_list, order_list
 from apps.orgs.selectors.people import person_list
 from apps.scheduling.selectors.workloads import workload_list

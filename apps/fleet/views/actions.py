@@ -29,7 +29,7 @@ from apps.identity.pages.access import cleaned, go, operator_page
 from apps.identity.pages.lists.acts import act_on_each, chosen_rows
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import NotFound
-from apps.tenancy.selectors import tenant_get
+from apps.tenancy.selectors import tenant_active_list, tenant_get
 
 _NODE_ACTS = {"drain": node_drain, "undrain": node_undrain, "remove": node_remove}
 _DEVICE_ACTS = {
@@ -176,7 +176,7 @@ def group_devices(request: PortalRequest, code: str) -> HttpResponse:
 @operator_page(P.MANAGE)
 def grant(request: PortalRequest, code: str) -> HttpResponse:
     """Grant a group to a tenant: to all its members or to those named."""
-    given = cleaned(GrantForm(request.POST))
+    given = cleaned(GrantForm(request.POST, tenants=tenant_active_list()))
     tenant = tenant_get(given["tenant"])
     group_grant(actor=request.actor, code=code, tenant=tenant, members=given["members"])
     messages.success(request, _("The group is granted to %(tenant)s.") % {"tenant": tenant})

@@ -7,7 +7,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
 
-from apps.fleet.forms import DEVICE_STATES, DevicesForm, NodesForm, SlicesForm
+from apps.fleet.forms import DEVICE_STATES, DevicesForm, GrantForm, NodesForm, SlicesForm
 from apps.fleet.mig_profiles import mig_profiles
 from apps.fleet.models import Device, Slice
 from apps.fleet.permissions import FleetPermission as P
@@ -30,6 +30,7 @@ from apps.identity.pages.access import cleaned, operator_page, paged, show
 from apps.identity.pages.lists.acts import ListAct
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.picks import people_shown
 from apps.identity.pages.requests import PortalRequest
 from apps.tenancy.selectors import tenant_active_list
 
@@ -228,9 +229,15 @@ def group(request: PortalRequest, code: str) -> HttpResponse:
     context = {
         "group": row,
         "devices": device_list().order_by("node__name", "index", "pk"),
-        "tenants": tenant_active_list().order_by("schema_name"),
+        "grant_form": GrantForm(tenants=tenant_active_list().order_by("schema_name")),
     }
     return show(request, "fleet/group", context)
+
+
+@operator_page(P.MANAGE)
+def people(request: PortalRequest) -> HttpResponse:
+    """To whom of a tenant a group can be granted, by part of a name."""
+    return people_shown(request)
 
 
 @operator_page(P.VIEW)

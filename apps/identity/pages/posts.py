@@ -49,9 +49,7 @@ class PostPages:
 
     def add(self, request: PortalRequest) -> HttpResponse:
         row = self.create(actor=request.actor, **cleaned(PostForm(request.POST)))
-        messages.success(
-            request, _("The post %(name)s is there: give it to people now.") % {"name": row.name}
-        )
+        messages.success(request, _("Post %(name)s created: give it to people now.") % {"name": row.name})
         return go(request, f"{self.urls}:post_list")
 
     def change(self, request: PortalRequest, uid: UUID) -> HttpResponse:

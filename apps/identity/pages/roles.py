@@ -62,9 +62,7 @@ class RolePages:
         """An empty form, or one filled from the role that `from` names."""
         if request.method == "POST":
             role = self.make(actor=request.actor, draft=_draft(request))
-            messages.success(
-                request, _("The role %(name)s is there: give it to people now.") % {"name": role}
-            )
+            messages.success(request, _("Role %(name)s created: give it to people now.") % {"name": role})
             return go(request, f"{self.urls}:role", role.code)
         copied = self.row(request.GET["from"]) if request.GET.get("from") else None
         context = {

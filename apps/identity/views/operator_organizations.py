@@ -60,7 +60,7 @@ def organization_add(request: PortalRequest) -> HttpResponse:
     services.operator_organization_create(
         actor=request.actor, **given | {"parent": _row(request, given["parent"])}
     )
-    messages.success(request, _("The organization is there."))
+    messages.success(request, _("Organization created."))
     return go(request, "operators:organizations")
 
 

@@ -35,6 +35,7 @@ from apps.scheduling.selectors.entitlements.quotas import hold_organization
 from apps.scheduling.services.quota.quotas import quota_release, quota_use
 from apps.scheduling.services.workloads.submission.order_work import workload_submit
 from apps.scheduling.states import WorkloadState
+from apps.scheduling.text.end_reasons import end_message
 from apps.storage.services.ordered import mounted_check, mounted_lock
 from apps.tickets.models import Ticket
 from apps.tickets.permissions import TicketsPermission
@@ -46,6 +47,7 @@ DELIVERED = gettext_noop("Order %(no)s is delivered: its resource is running.")
 ANSWERED = gettext_noop("Order %(no)s is carried out: the answer is on its page.")
 FAILED = gettext_noop("Order %(no)s could not be delivered: %(reason)s")
 ENDED = gettext_noop("The resource of order %(no)s has ended and is released.")
+ENDED_BECAUSE = gettext_noop("The resource of order %(no)s has ended and is released. %(why)s")
 
 
 @service()
@@ -279,10 +281,13 @@ def order_ended(
     charge_close(actor=SYSTEM, workload_uid=order.charged_uid, at=at)
     order_ended_write(order, at, reason_code, reason)
     _ticket_end(order, reason or reason_code or "ended")
+    why = end_message(reason_code, reason, seconds=order.duration_s)
     if order.state == OrderState.TERMINATING:
         _ended_while_terminating(actor, order)
     elif order.started_at is None:
-        _failed_write(order, reason or reason_code)
+        _failed_write(order, reason or reason_code, why=why or reason_code)
+    elif why and reason_code != "completed":
+        order_notify(actor, order, ENDED_BECAUSE, why=why)
     else:
         order_notify(actor, order, ENDED)
     order_shown(actor, order)
@@ -322,10 +327,11 @@ def _fail(order: Order, reason: str) -> None:
     _failed_write(order, reason)
 
 
-def _failed_write(order: Order, reason: str) -> None:
+def _failed_write(order: Order, reason: str, *, why: object = "") -> None:
+    """`why`: the reason as a sentence of its own, where there is one."""
     ORDER.move(order, OrderState.FAILED, actor=SYSTEM, note=reason[:500])
     order_shown(SYSTEM, order)
-    order_notify(SYSTEM, order, FAILED, reason=reason)
+    order_notify(SYSTEM, order, FAILED, reason=why or reason)
     form_settle(order.form_id)
 
 

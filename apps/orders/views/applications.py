@@ -66,7 +66,7 @@ _OFFERED = 100
 
 
 FORMS = PageList(
-    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("no", gettext_lazy("Number"), sort="no", value="no"),
     Column("kind", gettext_lazy("Kind"), sort=ranked("kind", FormKind.values), value="get_kind_display"),
     Column("unit", gettext_lazy("Applying unit"), sort="organization_name", value="organization_name"),
     Column(
@@ -74,7 +74,7 @@ FORMS = PageList(
     ),
     Column(
         "system",
-        gettext_lazy("Information system name"),
+        gettext_lazy("Business system"),
         sort="business_system__name",
         value="business_system_name",
     ),

@@ -78,7 +78,7 @@ def add(request: TenantRequest, uid: UUID) -> HttpResponse:
             request.POST.get("duration") or "1",
             request.POST["duration_unit"],
         ]
-    messages.success(request, _("It is in your cart."))
+    messages.success(request, _("Added to cart."))
     return go(request, "orders:cart")
 
 

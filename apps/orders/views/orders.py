@@ -47,7 +47,7 @@ from apps.storage.selectors import volume_by_uid
 from apps.tickets.selectors import tickets_of
 
 ORDERS = PageList(
-    Column("no", gettext_lazy("Business number"), sort="no", value="no"),
+    Column("no", gettext_lazy("Number"), sort="no", value="no"),
     Column(
         "service",
         gettext_lazy("Service"),
@@ -57,7 +57,7 @@ ORDERS = PageList(
     Column("supplier", gettext_lazy("Supplier"), sort="supplier", value="supplier", is_extra=True),
     Column(
         "system",
-        gettext_lazy("Information system name"),
+        gettext_lazy("Business system"),
         sort="business_system__name",
         value="business_system_name",
     ),

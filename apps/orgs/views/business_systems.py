@@ -49,7 +49,7 @@ def _said(request: TenantRequest) -> dict[str, Any]:
 @page("orgs.manage")
 def business_system_add(request: TenantRequest) -> HttpResponse:
     row = business_system_create(actor=request.actor, **_said(request))
-    messages.success(request, _("The business system is there."))
+    messages.success(request, _("Business system created."))
     return go(request, "orgs:business_system", row.uid)
 
 

@@ -78,7 +78,7 @@ def organization_add(request: TenantRequest) -> HttpResponse:
         description=given["description"],
         attributes=given["attributes"],
     )
-    messages.success(request, _("The organization is there."))
+    messages.success(request, _("Organization created."))
     return go(request, "orgs:organizations")
 
 

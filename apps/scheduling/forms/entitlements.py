@@ -6,17 +6,21 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.identity.models import User
+from apps.identity.pages.picks import people_picks
 from apps.kernel.errors import InvalidInput
 from apps.kernel.forms import SoundForm
+from apps.kernel.pick_list import PickWidget, picks_read
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.scheduling.forms.base import MarkedForm
+from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.models import ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
-from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
 from apps.scheduling.selectors.entitlements.tickets import users_find
 from apps.scheduling.states import Purpose
 from apps.tenancy.selectors import tenant_list
 
 _MOST = 2**31 - 1
+_NAMES_MAX = 40_000
 
 
 def _amount(label: Any) -> forms.IntegerField:
@@ -29,10 +33,20 @@ def moment_field(label: Any) -> forms.DateTimeField:
     return forms.DateTimeField(label=label, widget=widget)
 
 
+def people_field(
+    label: Any, *, required: bool = True, within: str = "", most: int = 0, help_text: Any = ""
+) -> forms.CharField:
+    """Where people are chosen; `users_read` says who they are."""
+    widget = PickWidget("scheduling_admin:people", within=within, most=most)
+    return forms.CharField(
+        label=label, required=required, max_length=_NAMES_MAX, widget=widget, help_text=help_text
+    )
+
+
 def users_read(text: str) -> list[User]:
-    """The people of those login accounts, with commas between them."""
+    """The people of those login accounts."""
     try:
-        return users_find(text.split(","))
+        return users_find(picks_read(text))
     except InvalidInput as error:
         raise forms.ValidationError(error.message) from error
 
@@ -42,18 +56,11 @@ class ValidityForm(MarkedForm):
 
     mark = "validity"
     name = forms.CharField(label=_("Name"), max_length=80)
-    users = forms.CharField(
-        label=_("Users"), max_length=4000, help_text=_("Login accounts, with commas between them.")
-    )
+    users = people_field(_("Users"))
 
     def __init__(self, *args: Any, rule: ValidityRule | None = None, **kwargs: Any) -> None:
         for purpose, label in Purpose.choices:
-            self.base_fields[purpose] = forms.CharField(
-                label=label,
-                required=False,
-                max_length=2000,
-                widget=forms.Textarea(attrs={"rows": 2, "placeholder": "Mon-Fri 08:00-18:00"}),
-            )
+            self.base_fields[purpose] = WeekField(label=label, required=False, nothing=_("at all times"))
         super().__init__(*args, initial=_rule_said(rule) if rule else None, **kwargs)
 
     def clean_users(self) -> list[User]:
@@ -61,20 +68,18 @@ class ValidityForm(MarkedForm):
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        texts = {purpose: found.pop(purpose, "") for purpose in Purpose.values}
-        return found | {
-            "periods": {name: weekly_read(text, field=name) for name, text in texts.items() if text}
-        }
+        spans = {purpose: found.pop(purpose, []) for purpose in Purpose.values}
+        return found | {"periods": {name: each for name, each in spans.items() if each}}
 
 
-def _rule_said(rule: ValidityRule) -> dict[str, str]:
+def _rule_said(rule: ValidityRule) -> dict[str, Any]:
     spans: dict[str, list[tuple[int, int, int]]] = {}
     for each in rule.periods.all():
         spans.setdefault(each.purpose, []).append((each.weekday, each.from_minute, each.to_minute))
     return {
         "name": rule.name,
-        "users": ", ".join(each.user.username for each in rule.users.all()),
-        **{purpose: weekly_text(found) for purpose, found in spans.items()},
+        "users": people_picks(each.user for each in rule.users.all()),
+        **spans,
     }
 
 
@@ -83,7 +88,7 @@ class AmountsForm(MarkedForm):
 
     instances = _amount(_("Instances"))
     compute_percent = _amount(_("Compute share (%)"))
-    memory_mib = _amount(_("Accelerator memory (MiB)"))
+    memory_mib = UnitField(MEMORY, most=_MOST, label=_("Accelerator memory"), required=False)
 
 
 class UserGroupForm(MarkedForm):
@@ -92,13 +97,7 @@ class UserGroupForm(MarkedForm):
     mark = "user-group"
     name_en = forms.CharField(label=_("Name in English"), max_length=80)
     name_zh = forms.CharField(label=_("Name in Chinese"), max_length=80)
-    users = forms.CharField(
-        label=_("Users"),
-        required=False,
-        max_length=40_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Login accounts, with commas between them."),
-    )
+    users = people_field(_("Users"), required=False)
 
     def clean_users(self) -> list[User]:
         return users_read(self.cleaned_data["users"])
@@ -128,12 +127,9 @@ class SpecialForm(AmountsForm):
 class NewSpecialForm(SpecialForm):
     """For users, or for each user of a tenant (PLAT-CLU-37)."""
 
-    tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"))
-    users = forms.CharField(
-        label=_("Users"),
-        required=False,
-        max_length=4000,
-        help_text=_("Login accounts, with commas between them; empty: each user of the tenant."),
+    tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"), to_field_name="schema_name")
+    users = people_field(
+        _("Users"), required=False, within="tenant", help_text=_("Empty: each user of the tenant.")
     )
     field_order = ("name", "tenant", "users", *UserAmounts.ITEMS)
 
@@ -146,7 +142,7 @@ class WhoseForm(MarkedForm):
 
     mark = "whose"
     tenant = forms.ModelChoiceField(tenant_list(), label=_("Tenant"), to_field_name="schema_name")
-    user = forms.CharField(label=_("User"), max_length=150, help_text=_("Login account"))
+    user = people_field(_("User"), within="tenant", most=1)
 
     def clean_user(self) -> User:
         found = users_read(self.cleaned_data["user"])

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.forms import SoundForm
+from apps.kernel.unit_fields import MEMORY, MINUTES, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import EnvironmentTemplate
 from apps.scheduling.services.environment_templates import TemplateDraft
@@ -43,9 +44,7 @@ class TemplateForm(MarkedForm):
         initial=30,
         help_text=_("Of one card; a whole card is 100."),
     )
-    memory_mib = forms.IntegerField(
-        label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1, initial=2048
-    )
+    memory_mib = UnitField(MEMORY, least=1, most=2**31 - 1, label=_("Accelerator memory"), initial=2048)
     vendor = forms.CharField(label=_("Vendor"), max_length=64, required=False, help_text=_("Empty: any."))
     model = forms.CharField(label=_("Model"), max_length=200, required=False, help_text=_("Empty: any."))
     cores = forms.DecimalField(
@@ -56,17 +55,18 @@ class TemplateForm(MarkedForm):
         required=False,
         help_text=_("Beside the card. Empty: nothing is said."),
     )
-    host_memory_mib = forms.IntegerField(
-        label=_("Main memory (MiB)"),
-        min_value=0,
-        max_value=2**31 - 1,
+    host_memory_mib = UnitField(
+        MEMORY,
+        most=2**31 - 1,
+        label=_("Main memory"),
         required=False,
         help_text=_("Beside the card. Empty: nothing is said."),
     )
-    idle_minutes = forms.IntegerField(
-        label=_("Ends when idle for (min)"),
-        min_value=1,
-        max_value=366 * 24 * 60,
+    idle_minutes = UnitField(
+        MINUTES,
+        least=1,
+        most=366 * 24 * 60,
+        label=_("Ends when idle for"),
         required=False,
         help_text=_("Empty: it runs until somebody stops it."),
     )

@@ -6,10 +6,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.fleet.models import ResourceGroup
+from apps.kernel.unit_fields import MEMORY, SECONDS, UnitField
 from apps.scheduling.forms.base import MarkedForm
+from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.models import ORDERINGS, PLACINGS, Queue, UserGroup
 from apps.scheduling.models.oversubscription import MOST_JOBS
-from apps.scheduling.queue_config.time_windows import weekly_read, weekly_text
 from apps.scheduling.selectors.forecasts.what_if import MOST_DAYS
 from apps.scheduling.selectors.workloads import queue_list
 from apps.scheduling.services.queues.checks import MAX_WEIGHT
@@ -30,10 +31,12 @@ def _amount(label: Any, *, least: int = 0, hint: Any = "", required: bool = Fals
     )
 
 
-def _seconds(label: Any, *, least: int = 0, hint: Any = "", required: bool = True) -> forms.IntegerField:
-    return forms.IntegerField(
-        label=label, min_value=least, max_value=366 * 86400, required=required, help_text=hint
-    )
+def _seconds(label: Any, *, least: int = 0, hint: Any = "", required: bool = True) -> UnitField:
+    return UnitField(SECONDS, least=least, most=366 * 86400, label=label, required=required, help_text=hint)
+
+
+def _memory(label: Any) -> UnitField:
+    return UnitField(MEMORY, most=_MOST, label=label, required=False)
 
 
 def _as_is(label: Any) -> forms.TypedChoiceField:
@@ -81,10 +84,10 @@ class QueueForm(MarkedForm):
     borrow_compute_percent = _amount(_("May borrow compute (%)"))
     guaranteed_compute_percent = _amount(_("Guaranteed compute (%)"))
     lend_compute_percent = _amount(_("Lends compute (%)"))
-    max_memory_mib = _amount(_("Most accelerator memory (MiB)"))
-    borrow_memory_mib = _amount(_("May borrow accelerator memory (MiB)"))
-    guaranteed_memory_mib = _amount(_("Guaranteed accelerator memory (MiB)"))
-    lend_memory_mib = _amount(_("Lends accelerator memory (MiB)"))
+    max_memory_mib = _memory(_("Most accelerator memory"))
+    borrow_memory_mib = _memory(_("May borrow accelerator memory"))
+    guaranteed_memory_mib = _memory(_("Guaranteed accelerator memory"))
+    lend_memory_mib = _memory(_("Lends accelerator memory"))
     preempts = forms.BooleanField(label=_("Its work may preempt work of lower priority"), required=False)
     reclaims = forms.BooleanField(label=_("It takes its guarantee back from who borrowed it"), required=False)
     is_default = forms.BooleanField(
@@ -96,7 +99,7 @@ class QueueForm(MarkedForm):
         label=_("Maximum time"), choices=[(UNLIMITED, "UNLIMITED"), (LIMITED, "LIMITED")]
     )
     max_run_s = _seconds(
-        _("Work runs at most (s)"),
+        _("Work runs at most"),
         least=1,
         required=False,
         hint=_("What asks for longer is refused; what asks for no time is ended then."),
@@ -130,13 +133,7 @@ class QueueForm(MarkedForm):
         widget=forms.CheckboxSelectMultiple,
         help_text=_("None chosen: every user of the admitted tenants may submit."),
     )
-    windows = forms.CharField(
-        label=_("Validity windows"),
-        required=False,
-        max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "Mon-Fri 20:00-24:00"}),
-        help_text=_("Work starts only inside them, a line each; empty: at any time."),
-    )
+    windows = WeekField(label=_("Hours in which work starts"), required=False, nothing=_("at all times"))
 
     def __init__(self, *args: Any, queue: Queue | None = None, **kwargs: Any) -> None:
         super().__init__(*args, initial=_initial(queue) if queue else _NEW, **kwargs)
@@ -148,9 +145,6 @@ class QueueForm(MarkedForm):
             self.fields[name].widget.attrs["class"] = "form-check-input"
         # It is given up by giving it to another one.
         self.fields["is_default"].disabled = queue is not None and queue.is_default
-
-    def clean_windows(self) -> list[tuple[int, int, int]]:
-        return weekly_read(self.cleaned_data["windows"])
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
@@ -200,7 +194,7 @@ def _initial(queue: Queue) -> dict[str, Any]:
         "tenants": list(queue.admitted.values_list("tenant", flat=True)),
         "user_groups": list(queue.user_groups.values_list("pk", flat=True)),
         "time_limit": UNLIMITED if queue.max_run_s is None else LIMITED,
-        "windows": weekly_text(spans),
+        "windows": list(spans),
     }
 
 
@@ -212,7 +206,7 @@ class PolicyForm(MarkedForm):
     placing = forms.ChoiceField(label=_("Resource scheduling"), choices=PLACINGS)
     has_backfill = forms.BooleanField(label=_("Smaller work may pass a waiting head"), required=False)
     patience_s = _seconds(
-        _("A waiting head is passed for at most (s)"), required=False, hint=_("Empty: it is passed for ever.")
+        _("A waiting head is passed for at most"), required=False, hint=_("Empty: it is passed for ever.")
     )
     reserved_starts = forms.IntegerField(
         label=_("Starts reserved in each queue"),
@@ -223,19 +217,19 @@ class PolicyForm(MarkedForm):
         ),
     )
     aging_s = _seconds(
-        _("One priority more for each (s) of waiting"),
+        _("Waiting that counts as one priority more"),
         least=1,
         required=False,
         hint=_("Empty: waiting changes no priority."),
     )
     half_life_s = _seconds(
-        _("Past use counts half after (s)"),
+        _("Past use counts half after"),
         least=60,
         required=False,
         hint=_("For fair share. Empty: only what is held now counts."),
     )
     ahead_s = _seconds(
-        _("A card in use counts as past use of (s)"),
+        _("A card in use counts as past use of"),
         hint=_("For fair share: who holds more now comes later."),
     )
     has_preemption = forms.BooleanField(label=_("More important work preempts"), required=False)
@@ -244,8 +238,8 @@ class PolicyForm(MarkedForm):
         required=False,
         help_text=_("Also from work that is not preemptible, which is the last to be stopped."),
     )
-    grace_s = _seconds(_("Notice before work is stopped (s)"))
-    min_run_s = _seconds(_("Work runs at least before it is preempted (s)"))
+    grace_s = _seconds(_("Notice before work is stopped"))
+    min_run_s = _seconds(_("Work runs at least before it is preempted"))
     max_preemptions = forms.IntegerField(
         label=_("Preempted at most (times)"),
         min_value=0,
@@ -258,7 +252,7 @@ class PolicyForm(MarkedForm):
         help_text=_("Where more important work preempts at all."),
     )
     grows_elastic = forms.BooleanField(label=_("Elastic work grows into spare room"), required=False)
-    hysteresis_s = _seconds(_("Between two scalings at least (s)"))
+    hysteresis_s = _seconds(_("Between two scalings at least"))
     consolidates = forms.BooleanField(label=_("Sessions are moved to free whole cards"), required=False)
     max_moves = forms.IntegerField(label=_("Moves in one pass at most"), min_value=0, max_value=MOST_MOVES)
     max_open_per_user = _amount(_("Open work per user at most"), least=1, required=True)
@@ -285,8 +279,8 @@ class WhatIfForm(MarkedForm):
     has_backfill = _as_is(_("Smaller work may pass a waiting head"))
     has_preemption = _as_is(_("More important work preempts"))
     has_reclaim = _as_is(_("Guarantees are taken back from who borrowed them"))
-    aging_s = _seconds(_("One priority more for each (s) of waiting"), least=1, required=False)
-    half_life_s = _seconds(_("Past use counts half after (s)"), least=60, required=False)
+    aging_s = _seconds(_("Waiting that counts as one priority more"), least=1, required=False)
+    half_life_s = _seconds(_("Past use counts half after"), least=60, required=False)
     queue = forms.ModelChoiceField(
         Queue.objects.none(),
         label=_("Queue"),
@@ -305,7 +299,7 @@ class WhatIfForm(MarkedForm):
         to_field_name="schema_name",
     )
     compute_percent = _amount(_("Quota of compute (%)"))
-    gpu_memory_mib = _amount(_("Quota of accelerator memory (MiB)"))
+    gpu_memory_mib = _memory(_("Quota of accelerator memory"))
 
     POLICY = (
         "ordering",

@@ -4,10 +4,17 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.scheduling.states import QuotaItem
 
 _MOST = 10**12
+_MEMORY: dict[str, Any] = {
+    QuotaItem.GPU_MEMORY_MIB: _("Accelerator memory"),
+    QuotaItem.HOST_MEMORY_MIB: _("Host memory"),
+    QuotaItem.STORAGE_MIB: _("Storage"),
+}
 
 
 class CoresField(forms.DecimalField):
@@ -30,7 +37,9 @@ def cores_of(milli: int) -> str:
 
 
 def quota_field(item: str, **options: Any) -> forms.Field:
-    """The field of one item's amount, labelled with its unit."""
+    """The field of one item's amount, labelled with its unit, or with a choice of units."""
+    if item in _MEMORY:
+        return UnitField(MEMORY, most=_MOST, **{"label": _MEMORY[item], **options})
     given = {"label": QuotaItem(item).label, "min_value": 0, **options}
     if item == QuotaItem.HOST_CPU_MILLI:
         return CoresField(**given)

@@ -5,6 +5,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.pick_list import PickWidget, picks_read
+from apps.kernel.unit_fields import MEMORY, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.entitlements import moment_field
 from apps.scheduling.models import Queue
@@ -38,15 +40,12 @@ class ReservationForm(MarkedForm):
     compute_percent = forms.IntegerField(
         label=_("Compute of each (%)"), min_value=1, max_value=100, initial=100, required=False
     )
-    memory_mib = forms.IntegerField(
-        label=_("Memory of each (MiB)"), min_value=0, max_value=2**31 - 1, initial=0, required=False
-    )
+    memory_mib = UnitField(MEMORY, most=2**31 - 1, label=_("Memory of each"), initial=0, required=False)
     device_uids = forms.CharField(
         label=_("Or these devices, whole"),
         required=False,
         max_length=100_000,
-        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-        help_text=_("Their identifiers, with commas between them."),
+        widget=PickWidget("scheduling_admin:devices"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -54,7 +53,7 @@ class ReservationForm(MarkedForm):
         self.fields["queue"].queryset = queue_list()
 
     def clean_device_uids(self) -> list[str]:
-        return list(filter(None, (uid.strip() for uid in self.cleaned_data["device_uids"].split(","))))
+        return picks_read(self.cleaned_data["device_uids"])
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}

@@ -5,17 +5,16 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.kernel.unit_fields import SECONDS, UnitField
 from apps.scheduling.forms.base import MarkedForm
-from apps.scheduling.queue_config.time_windows import weekly_read
+from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.states import ScalingBy
 
 _DAY_S = 24 * 3600
 
 
-def _rest() -> forms.IntegerField:
-    return forms.IntegerField(
-        label=_("Rests between two changes (s)"), min_value=0, max_value=7 * _DAY_S, initial=300
-    )
+def _rest() -> UnitField:
+    return UnitField(SECONDS, most=7 * _DAY_S, label=_("Rests between two changes"), initial=300)
 
 
 def _step() -> forms.IntegerField:
@@ -59,16 +58,10 @@ class WindowForm(MarkedForm):
     mark = "window"
     by = ScalingBy.WINDOW
     shares = forms.IntegerField(label=_("Shares at most"), min_value=1, max_value=512)
-    windows = forms.CharField(
-        label=_("When"),
-        max_length=2000,
-        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "Mon-Fri 08:00-18:00"}),
-        help_text=_("A line each; outside them the rule sets no bound."),
+    windows = WeekField(
+        label=_("When"), nothing=_("no hours yet"), help_text=_("Outside them the rule sets no bound.")
     )
     cooldown_s = _rest()
-
-    def clean_windows(self) -> list[tuple[int, int, int]]:
-        return weekly_read(self.cleaned_data["windows"])
 
 
 FORMS: dict[str, type[MarkedForm]] = {form.by.value: form for form in (DepthForm, UseForm, WindowForm)}

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.forms import SoundForm
+from apps.kernel.unit_fields import MEMORY, MINUTES, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import PLACINGS
 from apps.scheduling.services.workloads.submission.checks import SIGNALS
@@ -14,6 +15,8 @@ from apps.scheduling.types import WorkloadRequest
 from node_agent.protocol.metric_bounds import NAME_CHARACTERS
 from weir_wire.asks import Ask
 from weir_wire.workload_request import asks
+
+_YEAR_MIN = 366 * 24 * 60
 
 
 class ResourcesForm(SoundForm):
@@ -45,13 +48,13 @@ class StopForm(SoundForm):
 
 class ResizeForm(SoundForm):
     compute_percent = forms.IntegerField(label=_("Compute share (%)"), min_value=1, max_value=100)
-    memory_mib = forms.IntegerField(label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1)
+    memory_mib = UnitField(MEMORY, least=1, most=2**31 - 1, label=_("Accelerator memory"))
 
 
 class ExtendForm(SoundForm):
     """How much longer it may run, in minutes."""
 
-    more_minutes = forms.IntegerField(label=_("Minutes more"), min_value=1, max_value=366 * 24 * 60)
+    more_minutes = UnitField(MINUTES, least=1, most=_YEAR_MIN, label=_("Longer by"))
 
 
 class MigrateForm(SoundForm):
@@ -67,9 +70,7 @@ class EnvironmentForm(SoundForm):
     compute_percent = forms.IntegerField(
         label=_("Compute share (%)"), min_value=1, max_value=100, required=False
     )
-    memory_mib = forms.IntegerField(
-        label=_("Accelerator memory (MiB)"), min_value=1, max_value=2**31 - 1, required=False
-    )
+    memory_mib = UnitField(MEMORY, least=1, most=2**31 - 1, label=_("Accelerator memory"), required=False)
     shares = forms.IntegerField(label=_("Shares"), min_value=1, max_value=512)
     is_fixed = forms.BooleanField(label=_("Fixed"), required=False)
 
@@ -113,6 +114,8 @@ def _field_of(ask: Ask) -> forms.Field:
     if ask.kind != "count" or ask.offered is None:
         raise TypeError(f"The form of a workload has no plain field for {ask.kind}.")
     least, most = ask.offered
+    if ask.unit == "memory":
+        return UnitField(MEMORY, least=least, most=most, initial=ask.shown, **said)
     return forms.IntegerField(min_value=least, max_value=most, initial=ask.shown, **said)
 
 
@@ -155,10 +158,11 @@ class SubmitForm(MarkedForm):
     placing = forms.ChoiceField(
         label=_("Resource scheduling"), required=False, choices=[("", _("as the policy says")), *PLACINGS]
     )
-    run_minutes = forms.IntegerField(
-        label=_("Runs at most (min)"),
-        min_value=1,
-        max_value=366 * 24 * 60,
+    run_minutes = UnitField(
+        MINUTES,
+        least=1,
+        most=_YEAR_MIN,
+        label=_("Runs at most"),
         required=False,
         help_text=_("Who says so starts sooner: others can be told when it ends."),
     )

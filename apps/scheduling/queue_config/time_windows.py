@@ -19,6 +19,9 @@ _LINE = re.compile(
 )
 
 
+DAYS = len(_EN)
+
+
 def weekday_name(weekday: int) -> str:
     """The day in the reader's language, as `weekly_read` takes it."""
     return (_("Mon"), _("Tue"), _("Wed"), _("Thu"), _("Fri"), _("Sat"), _("Sun"))[weekday]
@@ -51,6 +54,23 @@ def weekly_read(text: str, *, field: str = "windows") -> list[Span]:
     for line in filter(None, map(str.strip, re.split(r"[\n;,]", text))):
         found.update(_line_read(line, field))
     return weekly_check(sorted(found), field=field)
+
+
+def span_sent(span: Span) -> str:
+    """A span as `weekly_read` takes it, whatever the language: `mon 08:00-09:00`."""
+    day, begin, end = span
+    return f"{_EN[day]} {clock_of(begin)}-{clock_of(end)}"
+
+
+def weekly_joined(spans: Iterable[Span]) -> list[Span]:
+    """The spans, those of a day that touch as one."""
+    found: list[Span] = []
+    for day, begin, end in sorted(spans):
+        if found and found[-1][0] == day and found[-1][2] == begin:
+            found[-1] = (day, found[-1][1], end)
+        else:
+            found.append((day, begin, end))
+    return found
 
 
 def weekly_check(spans: Iterable[Span], *, field: str = "windows") -> list[Span]:

@@ -66,6 +66,12 @@ def size(figure: int) -> int:
 
 
 @register.filter
+def device_called(uid: str, names: Mapping[str, str]) -> str:
+    """A device by node and index where it is known, else by its number."""
+    return names.get(uid, uid)
+
+
+@register.filter
 def weekly(row: Weekly) -> str:
     """A span of the week: `Mon 08:00-18:00`."""
     return weekly_text([(row.weekday, row.from_minute, row.to_minute)])

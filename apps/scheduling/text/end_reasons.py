@@ -7,7 +7,8 @@ from typing import Any
 from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
 
-from apps.kernel.unit_text import mib_text, span_text
+from apps.kernel.translatable import message, message_text
+from apps.kernel.unit_text import mib_text, span_message
 
 # By code: the sentence with what else is known (figures, or what was said), and the one without.
 _SENTENCES = {
@@ -105,6 +106,20 @@ _SAID_WITH = (
         gettext_noop("%(path)s holds %(used)s MiB, and its size is %(size)s MiB"),
     ),
     (r"the work was ended by (?P<signal>\w+)", gettext_noop("it was ended by %(signal)s")),
+    (r"the work could not be started: (?P<cause>.+)", gettext_noop("it could not be started: %(cause)s")),
+    (r"its shim could not start: (?P<cause>.+)", gettext_noop("its node could not start it: %(cause)s")),
+    (
+        r"the session's server did not start within (?P<seconds>\d+) s; look at its log",
+        gettext_noop("the server of the session did not start within %(seconds)s; look at its log"),
+    ),
+    (
+        r"the service failed (?P<times>\d+) times in a row, the last time: (?P<cause>.+)",
+        gettext_noop("the service failed %(times)s times in a row, the last time: %(cause)s"),
+    ),
+    (
+        r"its packages could not be installed: (?P<cause>.+)",
+        gettext_noop("its packages could not be installed: %(cause)s"),
+    ),
 )
 # All that a release says of why: the number of the form that asked for it.
 _FORM_NO = re.compile(r"F\d{8}-\d+")
@@ -113,26 +128,34 @@ _FORM_NO = re.compile(r"F\d{8}-\d+")
 def end_sentence(
     code: str, text: str, *, seconds: int | None = None, idle_s: int | None = None, mib: int | None = None
 ) -> str:
-    """Why it ended, in one sentence: by its code (ELA-409), else what was said.
+    """Why it ended, in one sentence: `end_message` as the present reader reads it."""
+    return message_text(end_message(code, text, seconds=seconds, idle_s=idle_s, mib=mib))
+
+
+def end_message(
+    code: str, text: str, *, seconds: int | None = None, idle_s: int | None = None, mib: int | None = None
+) -> dict[str, Any] | str:
+    """Why it ended, as a message to be kept: by its code (ELA-409), else what was said; "" where nothing was.
 
     Args:
         text: what was said where it ended; of a stop, the words of who asked for it.
         seconds: the run time it was given. idle_s: how long it might lie idle. mib: its memory limit.
     """
     if code in ("", "stopped") and _FORM_NO.fullmatch(text):
-        return _("Ended by termination form %(no)s.") % {"no": text}
+        return message(gettext_noop("Ended by termination form %(no)s."), {"no": text})
     said = _said(text)
     if code not in _SENTENCES:
         return said
     whole, short = _SENTENCES[code]
     figures = {
-        "seconds": span_text(seconds) if seconds else None,
-        "idle": span_text(idle_s) if idle_s else None,
+        "seconds": span_message(seconds) if seconds else None,
+        "idle": span_message(idle_s) if idle_s else None,
         "mib": mib_text(mib) if mib else None,
         "said": said,
     }
-    is_known = whole and all(figures[name] for name in re.findall(r"%\((\w+)\)s", whole))
-    return _(whole) % figures if is_known else _(short)
+    named = re.findall(r"%\((\w+)\)s", whole)
+    is_known = whole and all(figures[name] for name in named)
+    return message(whole, {name: figures[name] for name in named}) if is_known else message(short)
 
 
 def dependency_sentence(reason: Mapping[str, Any]) -> str:
@@ -147,9 +170,18 @@ def dependency_sentence(reason: Mapping[str, Any]) -> str:
     return _("It waits until %(what)s.") % {"what": _(", ").join(parts)}
 
 
-def _said(text: str) -> str:
+def _said(text: str) -> dict[str, Any] | str:
+    """What was said, as a message where agents say it in the same words each time, else as it came."""
     for pattern, msgid in _SAID_WITH:
-        match = re.fullmatch(pattern, text)
+        match = re.fullmatch(pattern, text, re.DOTALL)
         if match:
-            return _(msgid) % match.groupdict()
-    return _(text) if text else ""
+            return message(msgid, {name: _part(name, each) for name, each in match.groupdict().items()})
+    # Of a text without figures the catalogue knows whether there is a sentence.
+    return message(text) if text and "%" not in text else text
+
+
+def _part(name: str, text: str) -> dict[str, Any] | str:
+    """A cause is a sentence of its own; a length of time is said in its units."""
+    if name == "seconds":
+        return span_message(int(text))
+    return _said(text) if name == "cause" else text

@@ -1,11 +1,13 @@
 from django.urls import path
 
-from apps.scheduling.views.access import entitlements, user_groups
+from apps.scheduling.views.access import entitlements, picks, user_groups
 from apps.scheduling.views.queues import queue_actions, queues, reservations
 from apps.scheduling.views.work import all_work, environment_templates, scaling
 
 app_name = "scheduling_admin"
 urlpatterns = [
+    path("people/", picks.people, name="people"),
+    path("devices/", picks.devices, name="devices"),
     path("workloads/", all_work.workloads, name="workloads"),
     path("workloads/stop/", all_work.stop_many, name="workloads_stop"),
     path("queues/", queues.queues, name="queues"),

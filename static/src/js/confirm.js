@@ -1,6 +1,9 @@
 // What cannot be taken back is asked about first, in a dialog of the page's own.
-function ask(question, goOn, giveUp = () => {}) {
+function ask(question, verb, goOn, giveUp = () => {}) {
   const dialog = document.getElementById("confirm");
+  const yes = dialog.querySelector('[value="yes"]');
+  yes.dataset.otherwise ??= yes.textContent;
+  yes.textContent = verb || yes.dataset.otherwise;
   dialog.querySelector("#confirm-text").textContent = question;
   const ended = new AbortController();
   const { signal } = ended;
@@ -22,12 +25,13 @@ function ask(question, goOn, giveUp = () => {}) {
 
 // Questions that scripts have, one after the other: whether the answer was yes.
 let asked = Promise.resolve();
-export function confirmed(question) {
+export function confirmed(question, verb) {
   const answer = asked.then(
     () =>
       new Promise((resolve) => {
         ask(
           question,
+          verb,
           () => resolve(true),
           () => resolve(false),
         );
@@ -37,11 +41,17 @@ export function confirmed(question) {
   return answer;
 }
 
+// What the button that was pressed says it does.
+function verbOf({ elt, triggeringEvent }) {
+  const button = triggeringEvent?.submitter ?? (elt.matches("button") ? elt : elt.querySelector?.("button:not([type=button])"));
+  return button?.textContent.trim() || button?.ariaLabel;
+}
+
 export function askFirst() {
   if (!document.getElementById("confirm")) return;
   document.addEventListener("htmx:confirm", (event) => {
     if (!event.detail.question) return;
     event.preventDefault();
-    ask(event.detail.question, () => event.detail.issueRequest(true));
+    ask(event.detail.question, verbOf(event.detail), () => event.detail.issueRequest(true));
   });
 }

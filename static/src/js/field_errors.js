@@ -7,7 +7,7 @@ function fieldOf(name) {
   for (const wanted of [name, name.split(".").pop()]) {
     const found = sent.elements?.namedItem(wanted);
     const field = found instanceof RadioNodeList ? found[0] : found;
-    if (field && field.type !== "hidden") return field;
+    if (field && field.type !== "hidden") return document.getElementById(field.dataset.standIn) ?? field;
   }
   return null;
 }
@@ -24,7 +24,7 @@ function mark(field, text) {
   note.className = "invalid-feedback d-block";
   note.dataset.fieldError = "";
   note.textContent = text;
-  (field.closest(".input-group, .form-check, .btn-group") ?? field).after(note);
+  (field.closest(".input-group, .form-check, .btn-group, .pick, .week") ?? field).after(note);
   field.classList.add("is-invalid");
   field.setAttribute("aria-invalid", "true");
   field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") ?? ""} ${note.id}`.trim());

@@ -46,23 +46,6 @@ function checkAll(event) {
   for (const box of boxes) box.checked = event.target.checked;
 }
 
-const SPANS_S = [86400, 3600, 60, 1];
-
-// A time in seconds, in its two largest units beside the field.
-function sayTime(event) {
-  const said = event.target.id && document.querySelector(`output[data-units][for="${CSS.escape(event.target.id)}"]`);
-  if (!said) return;
-  const units = said.dataset.units.split(" ");
-  let left = Number.parseInt(event.target.value, 10) || 0;
-  const parts = SPANS_S.map((size, place) => {
-    const count = Math.floor(left / size);
-    left %= size;
-    return count && `${count} ${units[place]}`;
-  });
-  const words = parts.filter(Boolean).slice(0, 2).join(" ");
-  said.textContent = words && `= ${words}`;
-}
-
 async function copy(event) {
   const button = event.target.closest?.("[data-copy]");
   if (!button) return;
@@ -118,7 +101,6 @@ export function linkFields() {
   document.addEventListener("htmx:load", spreadSliders);
   document.addEventListener("htmx:configRequest", nameButton);
   document.addEventListener("input", followPartner);
-  document.addEventListener("input", sayTime);
   document.addEventListener("change", checkAll);
   document.addEventListener("paste", pasteFigure);
   document.addEventListener("click", copy);

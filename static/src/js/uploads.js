@@ -130,7 +130,7 @@ class Zone {
         if (
           code === "already_there" &&
           !replaces &&
-          (await confirmed(`${path} ${this.zone.dataset.askReplace}`))
+          (await confirmed(`${path} ${this.zone.dataset.askReplace}`, this.zone.dataset.sayReplace))
         ) {
           this.send({ file, row, path }, true);
           return;

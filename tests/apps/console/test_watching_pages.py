@@ -115,7 +115,7 @@ def test_rules_are_made_edited_and_switched_on_the_pages(admin, operator):
     wrong = admin.post("/alarm-rules/new/", {**nobody, "severity": "x", "for_s": "-1"}, headers=HTMX)
     text = wrong.content.decode()
     assert 'data-input="severity"><strong>Severity</strong>' in text
-    assert 'data-input="for_s"><strong>Lasts for (s)</strong>' in text
+    assert 'data-input="for_s"><strong>Lasts for</strong>' in text
     assert not AlarmRule.objects.filter(code="narrow").exists()
     assert 'data-test="rule-delete"' in admin.get("/alarm-rules/warm/").content.decode()
     assert 'data-test="rule-delete"' not in admin.get("/alarm-rules/usage-refused/").content.decode()

@@ -203,6 +203,11 @@ def test_a_session_is_moved_and_called_back_from_its_page(pool, admin):
 def test_groups_and_specs_are_kept_on_their_pages(pool, admin, member):
     alice = member("acme", "tenant_front_line", "alice.of.the.pool").user
     admin.post("/pool/groups/add/", {"code": "infer", "name_en": "Inference"})
+    offered = admin.get("/pool/people/", {"q": "of.the.pool", "tenant": "acme"}).content.decode()
+    assert f'data-value="{alice.username}"' in offered
+    assert (
+        "pick-none" in admin.get("/pool/people/", {"q": "of.the.pool", "tenant": "globex"}).content.decode()
+    )
     admin.post("/pool/groups/infer/devices/", {"device": ["n2-d0"]})
     admin.post("/pool/groups/infer/grants/", {"tenant": "acme", "members": f" {alice.username}, "})
     group = ResourceGroup.objects.get(code="infer")

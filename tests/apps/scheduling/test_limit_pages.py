@@ -39,7 +39,7 @@ def test_the_three_tiers_are_set_on_their_pages_and_a_users_limit_is_explained(a
         "from_at": local(now - HOUR),
         "until_at": local(now + HOUR),
     }
-    whom = {"tenant": acme.pk, "users": alice.user.username}
+    whom = {"tenant": "acme", "users": alice.user.username}
     assert page.post("/scheduling/specials/", {**given, **whom}).status_code == 302
     row = SpecialSpec.plain.get()
     shown = text(page.get(whose))

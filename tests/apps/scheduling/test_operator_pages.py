@@ -125,7 +125,7 @@ def test_a_change_of_the_policy_is_kept_and_logged(alice, ops):
     assert (row.ordering, row.grace_s, row.max_open_per_user, row.patience_s) == ("fair_share", 90, 9, None)
     shown = text(page.get("/scheduling/policy/"))
     assert shown.count('data-test="policy-change"') == 2
-    assert "<strong>90</strong>" in shown
+    assert "<strong>1 min 30 s</strong>" in shown
 
 
 # --- who may what ------------------------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 """Why work ended, in the reader's language; agents say it in English."""
 
+import json
 import re
 from typing import get_args
 
 import pytest
 from django.utils import translation
 
-from apps.scheduling.text.end_reasons import end_sentence
+from apps.kernel.translatable import message_text
+from apps.scheduling.text.end_reasons import end_message, end_sentence
 from node_agent.protocol.fields import ReasonCode
 
 CASES = [
@@ -24,6 +26,17 @@ CASES = [
     ("stopped", "", "已停止。"),
     ("crashed", "the work ended with exit code 3", "任务失败：退出码为 3"),
     ("crashed", "the work was ended by SIGSEGV", "任务失败：被信号 SIGSEGV 终止"),
+    ("crashed", "the work could not be started: no such file: 'x'", "任务失败：无法启动：no such file: 'x'"),
+    (
+        "crashed",
+        "the service failed 3 times in a row, the last time: the work ended with exit code 1",
+        "任务失败：服务连续失败 3 次，最近一次：退出码为 1",
+    ),
+    (
+        "crashed",
+        "the session's server did not start within 90 s; look at its log",
+        "任务失败：会话服务端在 1 分钟 30 秒 内未能启动，请查看输出日志",
+    ),
     ("lost", "The node was lost and did not come back in time.", "已失联：节点失联且未及时恢复。"),
     ("", "waiting for slices that are ending on this device", "正在等待该设备上即将结束的切片"),
 ]
@@ -34,6 +47,15 @@ CASES = [
 def test_an_end_is_told_in_the_readers_language(code, text, shown):
     with translation.override("zh-hans"):
         assert end_sentence(code, text, seconds=600, idle_s=30, mib=512) == shown
+
+
+def test_an_end_that_is_kept_is_told_in_the_language_of_whoever_reads_it():
+    kept = json.loads(json.dumps(end_message("crashed", "the work ended with exit code 1")))
+    told = {"en": "The work failed: it ended with exit code 1", "zh-hans": "任务失败：退出码为 1"}
+    for language, shown in told.items():
+        with translation.override(language):
+            assert message_text(kept) == shown
+    assert end_message("", "") == ""
 
 
 def test_every_code_an_agent_may_send_has_a_sentence_in_both_languages():

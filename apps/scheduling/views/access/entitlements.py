@@ -66,7 +66,7 @@ def validity(request: PortalRequest) -> HttpResponse:
     """When users may start work of each purpose (PLAT-AICFG-27 to 33)."""
     if request.method == "POST":
         validity_make(actor=request.actor, **cleaned(ValidityForm(request.POST)))
-        messages.success(request, _("The rule is there."))
+        messages.success(request, _("Rule created."))
         return go(request, "scheduling_admin:validity")
     context = {"rows": validity_list(), "form": ValidityForm(), "may_manage": request.actor.may(P.MANAGE)}
     return show(request, "scheduling/validity", context)
@@ -127,7 +127,7 @@ def specials(request: PortalRequest) -> HttpResponse:
         given = cleaned(NewSpecialForm(request.POST))
         tenant, users = given.pop("tenant"), given.pop("users")
         specials_make(actor=request.actor, tenant=tenant, users=users, given=given)
-        messages.success(request, _("The special specification is there."))
+        messages.success(request, _("Special specification created."))
         return go(request, "scheduling_admin:specials")
     context = {
         "rows": paged(request, special_list()),

@@ -1,11 +1,14 @@
 """The operators' pages of user groups, by which queues are theirs (PLAT-CLU-61)."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from apps.identity.pages.access import cleaned, go, operator_page, paged, show
+from apps.identity.pages.picks import people_picks
 from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.entitlements import NewUserGroupForm, UserGroupForm
 from apps.scheduling.models import UserGroup
@@ -23,7 +26,7 @@ def user_groups(request: PortalRequest) -> HttpResponse:
     """The groups with their users and queues; a new one."""
     if request.method == "POST":
         row = user_group_make(actor=request.actor, **cleaned(NewUserGroupForm(request.POST)))
-        messages.success(request, _("User group %(code)s is there.") % {"code": row.code})
+        messages.success(request, _("User group %(code)s created.") % {"code": row.code})
         return go(request, "scheduling_admin:user_groups")
     context = {
         "rows": paged(request, user_group_list()),
@@ -49,9 +52,8 @@ def user_group(request: PortalRequest, code: str) -> HttpResponse:
     return show(request, "scheduling/user_group", context)
 
 
-def _said(row: UserGroup) -> dict[str, str]:
-    users = ", ".join(user.username for user in row.users.all())
-    return {"name_en": row.name_en, "name_zh": row.name_zh, "users": users}
+def _said(row: UserGroup) -> dict[str, Any]:
+    return {"name_en": row.name_en, "name_zh": row.name_zh, "users": people_picks(row.users.all())}
 
 
 @require_POST

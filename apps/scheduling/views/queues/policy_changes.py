@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from apps.audit.models import Record
 from apps.audit.selectors import record_list
+from apps.kernel.unit_fields import UnitField
 from apps.scheduling.forms.queues import PolicyForm, WhatIfForm
 from apps.scheduling.models import SchedulingPolicy
 from apps.scheduling.selectors.workloads import queue_list
@@ -21,12 +22,11 @@ _COLONS = (":", "：")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting: its label, what it is, what it was ("" where nobody knows), and its seconds where it is a time."""
+    """A setting: its label, what it is, what and what it was ("" where nobody knows)."""
 
     label: str
     value: str
     before: str = ""
-    seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,10 @@ def _settings(given: Mapping[str, Any]) -> list[Setting]:
 def setting(name: str, value: Any, before: Any = None, *, is_known: bool = False) -> Setting:
     """A setting as its form names it."""
     field = _field(name)
-    is_time = name.endswith("_s") and isinstance(value, int) and value >= 60
     return Setting(
         label=str(field.label) if field else name,
         value=_said(field, value),
         before=_said(field, before) if is_known else "",
-        seconds=value if is_time else None,
     )
 
 
@@ -103,6 +101,8 @@ def _said(field: forms.Field | None, value: Any) -> str:
         return _("yes") if value else _("no")
     if value in (None, ""):
         return _("none")
+    if isinstance(field, UnitField):
+        return field.scale.text(value)
     word = str(dict(getattr(field, "choices", ())).get(value, value))
     for colon in _COLONS:
         word = word.partition(colon)[0]

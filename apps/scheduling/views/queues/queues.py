@@ -110,7 +110,7 @@ def queue_new(request: PortalRequest) -> HttpResponse:
         given = _settings(NewQueueForm(request.POST))
         named = {name: given["changes"].pop(name) for name in ("code", "name_en", "name_zh")}
         row = queue_make(actor=request.actor, **named, **given)
-        messages.success(request, _("Queue %(code)s is there.") % {"code": row})
+        messages.success(request, _("Queue %(code)s created.") % {"code": row})
         return go(request, "scheduling_admin:queues")
     return show(request, "scheduling/queue", {"queue": None, "form": NewQueueForm(), "may_manage": True})
 

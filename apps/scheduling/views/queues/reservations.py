@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.fleet.selectors import device_names
 from apps.identity.pages.access import cleaned, go, operator_page, paged, show
 from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.reservations import ReservationForm
@@ -24,8 +25,10 @@ def reservations(request: PortalRequest) -> HttpResponse:
         row = reservation_make(actor=request.actor, **cleaned(ReservationForm(request.POST)))
         messages.success(request, _("%(name)s is reserved.") % {"name": row.name})
         return go(request, "scheduling_admin:reservations")
+    rows = paged(request, reservation_list())
     context = {
-        "rows": paged(request, reservation_list()),
+        "rows": rows,
+        "device_names": device_names({uid for row in rows for uid in row.device_uids}),
         "form": ReservationForm(),
         "may_manage": request.actor.may(P.MANAGE),
         "live": ["reservations"],

@@ -151,7 +151,7 @@ def environment_add(request: TenantRequest) -> HttpResponse:
     row = environment_make(
         actor=request.actor, tenant=request.entered_tenant, **cleaned(EnvironmentForm(request.POST))
     )
-    messages.success(request, _("The environment %(name)s is there.") % {"name": row.name})
+    messages.success(request, _("Environment %(name)s created.") % {"name": row.name})
     return go(request, "workloads:environments")
 
 
