@@ -23,6 +23,8 @@ def queue_row(visitor: Visitor, code: str):
 def remove(visitor: Visitor, code: str) -> None:
     visitor.page.goto(f"/scheduling/queues/{code}/")
     visitor.press("queue-remove")
+    # The question is answered with the verb of what was pressed.
+    expect(visitor.at("confirm-yes")).to_have_text("Remove")
     visitor.confirm()
 
 
