@@ -45,7 +45,7 @@ test: env-dev ## Run every test
 		--dist loadgroup --no-loadscope-reorder -q --durations 20 $(ARGS)
 
 unit: env-dev ## Run the tests that need no server
-	@$(PY) -m portal.devstack.catalogs
+	@$(PY) -m portal.devstack.message_catalogs
 	@exec env WEIR_TEST_EXAMPLES=0.1 $(PY) -m pytest tests/unit --confcutdir=tests/unit -n logical -q $(ARGS)
 
 lint: env-dev ## Check style, types, migrations, layers, templates, scripts and gates

@@ -20,7 +20,7 @@ from django.conf import settings  # noqa: E402
 
 from apps.notices.consumers import socket_urls  # noqa: E402
 from portal.gateway.app import Gateway  # noqa: E402
-from portal.objects.app import Objects  # noqa: E402
+from portal.s3.app import Objects  # noqa: E402
 from portal.serving.bodies import BufferedBodies  # noqa: E402
 from portal.serving.files import HandedOnFiles  # noqa: E402
 from portal.serving.responses import BufferedResponses  # noqa: E402

@@ -24,9 +24,9 @@ import psycopg  # noqa: E402
 from django.db import DatabaseError, connection  # noqa: E402
 
 from apps.kernel.actor import SYSTEM  # noqa: E402
-from apps.scheduling.services.cycle.accounting import past_use_account  # noqa: E402
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache  # noqa: E402
 from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK, CycleRunner  # noqa: E402
+from apps.scheduling.services.cycle.usage_decay import past_use_account  # noqa: E402
 from portal import wiring  # noqa: E402, F401
 from portal.heartbeat import Heartbeat  # noqa: E402
 

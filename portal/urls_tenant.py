@@ -24,7 +24,7 @@ urlpatterns = [
     path("tour/", include("apps.console.tours.urls")),
     path("help/", include("apps.console.help.urls")),
     path("organizations/", include("apps.orgs.urls")),
-    path("", include("apps.orgs.people_urls")),
+    path("", include("apps.orgs.urls_people")),
     *api,
 ]
 

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_noop
 
 from apps.approvals.events import ProcessFinished, TaskDecided
 from apps.approvals.models import Decision, HumanTask, ProcessInstance
-from apps.approvals.overview import task_of
 from apps.approvals.permissions import ApprovalsPermission as P
+from apps.approvals.progress import task_of
 from apps.approvals.selectors import (
     candidate_ids,
     case_of,

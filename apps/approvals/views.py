@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.approvals.forms import DecisionForm, InboxForm, TogetherForm
-from apps.approvals.overview import runs_of
+from apps.approvals.progress import runs_of
 from apps.approvals.selectors import may_decide, task_get, task_list
 from apps.approvals.services import Decided, task_decide, task_urge, tasks_decide
 from apps.approvals.states import DecisionKind, InstanceState, TaskState

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
+from apps.assets.across_tenants import VIEW, AssetsAcross
 from apps.assets.forms import (
     SIZES,
     AssetNewForm,
@@ -24,7 +25,6 @@ from apps.assets.forms import (
 )
 from apps.assets.labels import platform_names, problem_sentence
 from apps.assets.models import Asset
-from apps.assets.overview import VIEW, AssetsAcross
 from apps.assets.selectors import (
     asset_get,
     asset_list,

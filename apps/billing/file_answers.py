@@ -3,8 +3,8 @@
 from django.http import HttpResponse
 from django.utils.http import content_disposition_header
 
+from apps.billing.bill_document import bill_document, bill_parts, part_lengths
 from apps.billing.models import Bill
-from apps.billing.overview import bill_document, bill_parts, part_lengths
 from apps.billing.report.pdf import pdf_of
 from apps.billing.report.xlsx import xlsx_of
 from apps.identity.pages.file_turns import one_at_a_time

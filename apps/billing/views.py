@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.billing import file_answers
+from apps.billing.bill_document import bill_document, parts_page
 from apps.billing.charts import bars_option, trend_option
 from apps.billing.forms import BillsForm, BuyerForm, CostForm, PayForm
 from apps.billing.models import Bill
-from apps.billing.overview import bill_document, parts_page
 from apps.billing.permissions import books_check
 from apps.billing.selectors.accounts import account_overview, transaction_list, transactions_whole
 from apps.billing.selectors.bills import (

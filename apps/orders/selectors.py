@@ -34,7 +34,7 @@ from apps.orders.types import STORAGE
 from apps.orgs.permissions import OrgsPermission
 from apps.orgs.selectors.people import people_reached
 from apps.scheduling.models import Workload
-from apps.scheduling.selectors.entitlements.tickets import queue_list_of
+from apps.scheduling.selectors.entitlements.resource_tickets import queue_list_of
 from apps.scheduling.selectors.entitlements.unfunded import unfunded_list
 from apps.scheduling.selectors.timeline import work_end_list
 from apps.scheduling.selectors.workloads import queue_list

@@ -47,7 +47,7 @@ class RulesChanged(Event):
 class RuleNarrowed(Event):
     """A rule is to watch one subject alone: who knows such subjects refuses one that there is not.
 
-    `kind` is that of the rule's metric (`apps.telemetry.metrics`), `subject` an identifier or a name.
+    `kind` is that of the rule's metric (`apps.telemetry.alarm_metrics`), `subject` an identifier or a name.
     """
 
     kind: str

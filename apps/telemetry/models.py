@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.translatable import sentence
-from apps.telemetry.metrics import METRIC_CHOICES, METRICS
+from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.states import (
     AlarmLevel,
     AlarmState,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.devstack import bootstrap, catalogs, client_wheel
+from portal.devstack import bootstrap, client_wheel, message_catalogs
 from portal.devstack.errors import LocalError
 
 ROOT = bootstrap.ROOT
@@ -50,7 +50,7 @@ def build() -> bool:
     """
     with (ROOT / "static" / ".build.lock").open("a") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        compiled = catalogs.compile_old()
+        compiled = message_catalogs.compile_old()
         is_wheel_new = client_wheel.build_old()
         wanted = _fingerprint(_inputs())
         if _kept(DIST / "inputs.sha256") == wanted and SERVED.is_dir():

@@ -13,8 +13,8 @@ from apps.kernel.errors import InvalidInput
 from apps.notices.services import notice_send
 from apps.rollouts.events import BackupFailed, BackupMade, RolloutDone, RolloutFailed
 from apps.rollouts.types import BACKUP_FAILED, ROLLOUT_FAILED
+from apps.telemetry.alarm_metrics import DEVICE_MISMATCH, NODE_LOST, USAGE_REFUSED
 from apps.telemetry.events import AlarmNotified, RuleNarrowed
-from apps.telemetry.metrics import DEVICE_MISMATCH, NODE_LOST, USAGE_REFUSED
 from apps.telemetry.selectors import alarm_list
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
 

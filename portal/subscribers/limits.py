@@ -7,10 +7,10 @@ from apps.kernel.actor import Actor
 from apps.kernel.planes import in_tenant
 from apps.orgs.selectors.organizations import organization_of
 from apps.scheduling.events import ResourceTicketAsked, ResourceTicketWithdrawn
-from apps.scheduling.selectors.entitlements.tickets import ticket_get_across
+from apps.scheduling.selectors.entitlements.resource_tickets import ticket_get_across
 from apps.scheduling.services.entitlements.resource_tickets import KIND, resource_ticket_decided
 from apps.scheduling.services.queues.queue_settings import group_queue_make, group_queue_remove
-from portal.subscribers.processes import last_comment, template_of
+from portal.subscribers.shipped_processes import last_comment, template_of
 
 PROCESS = "resource_ticket_approval"
 _TITLES = {"title_en": "{who} asks to hold more of the pool", "title_zh": "{who} 申请更多资源"}

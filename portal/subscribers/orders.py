@@ -14,7 +14,7 @@ from apps.orders.services.approval_outcomes import form_approving, form_decided
 from apps.orders.services.deliveries import order_ended, order_started
 from apps.scheduling.events import WorkloadEnded, WorkloadPreempted, WorkloadStarted
 from apps.storage.events import OrderedVolumeEnded
-from apps.telemetry.metrics import ORDER_UNTOLD
+from apps.telemetry.alarm_metrics import ORDER_UNTOLD
 from portal.subscribers.alarms import raised
 
 log = logging.getLogger(__name__)

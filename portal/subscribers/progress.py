@@ -7,7 +7,7 @@ from apps.kernel.planes import in_tenant
 from apps.orgs.events import ProgressReported, ProgressWithdrawn
 from apps.orgs.selectors.business_systems import progress_get_across
 from apps.orgs.services.progress import KIND, progress_decided
-from portal.subscribers.processes import last_comment, template_of
+from portal.subscribers.shipped_processes import last_comment, template_of
 
 PROCESS = "business_system_progress"
 

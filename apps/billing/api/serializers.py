@@ -5,8 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.billing.bill_document import buyer_of, seller_of
 from apps.billing.models import Bill, BillLine, BillPayment, LedgerTransaction, RatedItem
-from apps.billing.overview import buyer_of, seller_of
 from apps.billing.selectors.bills import bill_lines
 from apps.billing.states import FundsLevel
 from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut

@@ -10,6 +10,7 @@ from django.db.models import Min, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from apps.billing.bill_document import buyer_now, seller_now
 from apps.billing.errors import BalanceTooLow, CorrectionTooHigh, NothingToBill
 from apps.billing.events import BalanceChanged, BillConfirmed, BillMade, BillPaid
 from apps.billing.locks import account_locked
@@ -24,7 +25,6 @@ from apps.billing.models import (
     RatedItem,
     UsageRecord,
 )
-from apps.billing.overview import buyer_now, seller_now
 from apps.billing.permissions import BillingPermission as P
 from apps.billing.permissions import books_check
 from apps.billing.selectors.accounts import balance_get

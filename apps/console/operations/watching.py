@@ -33,8 +33,8 @@ from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 from apps.rollouts.views import kind_label
 from apps.telemetry import selectors as read
+from apps.telemetry.alarm_metrics import METRICS
 from apps.telemetry.exports import exported
-from apps.telemetry.metrics import METRICS
 from apps.telemetry.services.routes import route_edit, route_make, route_remove
 from apps.telemetry.services.rules import rule_delete, rule_edit, rule_make
 from apps.telemetry.states import AlarmLevel, AlarmState, Comparison, LogLevel

@@ -12,7 +12,7 @@ from apps.console.reports.table import REPORTS
 from apps.identity.models import OperatorRole
 from apps.kernel.forms import SoundForm
 from apps.kernel.unit_fields import SECONDS, UnitField
-from apps.telemetry.metrics import METRIC_CHOICES, METRICS
+from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.states import AlarmLevel, Channel, Comparison, LogLevel
 
 SPANS = [("1", _("Last 24 hours")), ("7", _("7 days")), ("30", _("30 days")), ("own", _("Other"))]

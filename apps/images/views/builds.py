@@ -18,7 +18,7 @@ from apps.images.permissions import ImagePermission as P
 from apps.images.selectors import build_get, build_list, versions_opened
 from apps.images.services.builds import BuildRequest, build_cancel, image_build
 from apps.scheduling.selectors.entitlements.quotas import quota_organizations
-from apps.scheduling.selectors.entitlements.tickets import queue_list_of
+from apps.scheduling.selectors.entitlements.resource_tickets import queue_list_of
 
 _BASES = 100
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from apps.approvals.overview import runs_of
+from apps.approvals.progress import runs_of
 from apps.approvals.selectors import has_decisions
 from apps.assets.selectors import asset_list
 from apps.catalog.selectors.commodities import commodity_get
@@ -40,7 +40,6 @@ from apps.orders.forms import (
     program_shown,
 )
 from apps.orders.models import ApplicationForm, FormLine
-from apps.orders.overview import form_weighed
 from apps.orders.selectors import (
     attachment_get,
     field_options,
@@ -56,6 +55,7 @@ from apps.orders.services.submissions import form_submit, form_withdraw
 from apps.orders.states import FINISHED, FormKind, FormState
 from apps.orders.types import MOUNTING
 from apps.orders.views.cart import quote_context
+from apps.orders.weighing import form_weighed
 from apps.orgs.selectors.business_systems import business_systems_known
 from apps.storage.mounts import mount_read
 from apps.tenancy.models import Tenant

@@ -15,7 +15,7 @@ from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.forms.week_grid import WeekField
 from apps.scheduling.models import ValidityRule
 from apps.scheduling.models.entitlements import UserAmounts
-from apps.scheduling.selectors.entitlements.tickets import users_find
+from apps.scheduling.selectors.entitlements.resource_tickets import users_find
 from apps.scheduling.states import Purpose
 from apps.tenancy.selectors import tenant_list
 

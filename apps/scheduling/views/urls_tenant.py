@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.scheduling.views.access import secrets, service_keys, tickets
+from apps.scheduling.views.access import resource_tickets, secrets, service_keys
 from apps.scheduling.views.work import (
     environment_templates,
     metrics,
@@ -33,10 +33,10 @@ urlpatterns = [
     path("<uuid:uid>/extend/", resource_actions.extend, name="extend"),
     path("<uuid:uid>/resize/", resource_actions.resize, name="resize"),
     path("<uuid:uid>/migrate/", resource_actions.migrate, name="migrate"),
-    path("tickets/", tickets.tickets, name="tickets"),
-    path("tickets/<uuid:uid>/", tickets.ticket, name="ticket"),
-    path("tickets/<uuid:uid>/parts/", tickets.parts, name="ticket_parts"),
-    path("tickets/<uuid:uid>/withdraw/", tickets.withdraw, name="ticket_withdraw"),
+    path("tickets/", resource_tickets.tickets, name="tickets"),
+    path("tickets/<uuid:uid>/", resource_tickets.ticket, name="ticket"),
+    path("tickets/<uuid:uid>/parts/", resource_tickets.parts, name="ticket_parts"),
+    path("tickets/<uuid:uid>/withdraw/", resource_tickets.withdraw, name="ticket_withdraw"),
     path("environments/", environment_templates.environments, name="environments"),
     path("environments/start/<uuid:uid>/", environment_templates.start, name="environment_start"),
     path("environments/add/", resource_actions.environment_add, name="environment_add"),

@@ -3,7 +3,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.identity.api.sound import SoundSerializer
-from apps.telemetry.metrics import METRIC_CHOICES, METRICS
+from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute, AlarmRule, LogEntry
 from apps.telemetry.states import AlarmLevel, Channel, Comparison, DeliveryState
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from apps.kernel.actor import Actor
 from apps.kernel.service import service
+from apps.telemetry.alarm_metrics import METRICS
 from apps.telemetry.locks import turn_take
-from apps.telemetry.metrics import METRICS
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
 from apps.telemetry.services.alarms import alarm_raise, alarms_end
 from apps.telemetry.states import AlarmState

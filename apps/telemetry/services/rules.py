@@ -12,8 +12,8 @@ from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from apps.kernel.events import emit
 from apps.kernel.service import service
+from apps.telemetry.alarm_metrics import METRICS
 from apps.telemetry.events import RuleNarrowed, RulesChanged
-from apps.telemetry.metrics import METRICS
 from apps.telemetry.models import Alarm, AlarmBreach, AlarmRule
 from apps.telemetry.permissions import AlarmPermission as P
 from apps.telemetry.services.alarms import alarms_end

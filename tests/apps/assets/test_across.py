@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from apps.assets.across_tenants import AssetsAcross
 from apps.assets.models import Asset, AssetVersion
-from apps.assets.overview import AssetsAcross
 from apps.assets.states import CENTRE
 from apps.centre.models import StorageClass
 from apps.kernel.errors import Forbidden

@@ -13,8 +13,8 @@ from django.db.utils import IntegrityError, OperationalError, ProgrammingError
 from django.utils import translation
 from openpyxl import load_workbook
 
+from apps.billing.bill_document import bill_document, bill_parts, part_lengths
 from apps.billing.models import Bill
-from apps.billing.overview import bill_document, bill_parts, part_lengths
 from apps.billing.report.pdf import pdf_of
 from apps.billing.selectors.accounts import transaction_list
 from apps.billing.services.bills import bill_confirm, bill_correct, bill_make, bill_pay

@@ -7,9 +7,9 @@ import pytest
 from apps.catalog.services.commodities import commodity_delist
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict
-from apps.orders.overview import form_weighed
 from apps.orders.services.again import form_again
 from apps.orders.services.terminations import order_terminate
+from apps.orders.weighing import form_weighed
 from apps.scheduling.services.quota.quotas import quota_set
 from tests.apps.catalog.market import AMOUNTS
 from tests.apps.orders.scene import HOUR_TOTAL

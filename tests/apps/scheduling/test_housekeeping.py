@@ -13,9 +13,9 @@ from apps.kernel.bulk import insert_many
 from apps.scheduling.models import Allocation, Decision, PastUse, QuotaHold, Tally, Workload
 from apps.scheduling.selectors.usage.statistics import decision_counts, workload_counts
 from apps.scheduling.selectors.workloads import quota_get, workload_list_across
-from apps.scheduling.services.cycle.accounting import past_use_account
 from apps.scheduling.services.cycle.housekeeping import DECISIONS_KEPT, decisions_prune, tallies_fold
 from apps.scheduling.services.cycle.start_estimates import start_estimates_make, workloads_unestimated
+from apps.scheduling.services.cycle.usage_decay import past_use_account
 from apps.scheduling.services.decisions import decisions_put
 from apps.scheduling.tasks import decisions_forget, tallies_tidy
 from portal.prometheus import PortalCollector

@@ -17,10 +17,10 @@ from apps.scheduling.engine.model.types import ElasticChange, Preemption
 from apps.scheduling.errors import QueueCycle
 from apps.scheduling.models import Allocation, PastUse, Queue, QuotaHold, SchedulingPolicy, Workload
 from apps.scheduling.services.cycle import cycle_runner
-from apps.scheduling.services.cycle.accounting import past_use_account
 from apps.scheduling.services.cycle.apply_changes import workload_elastic, workload_preempt
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import CycleRunner, cycle_run
+from apps.scheduling.services.cycle.usage_decay import past_use_account
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make, queue_remove
 from apps.scheduling.services.workload_control import workload_scale, workload_suspend
 from apps.scheduling.services.workloads.stopping import workload_halt

@@ -13,11 +13,11 @@ from apps.scheduling.engine.cycle.plan import Plan
 from apps.scheduling.engine.cycle.planner import plan_kept
 from apps.scheduling.engine.model.types import ElasticChange, Grant, Preemption
 from apps.scheduling.models import Allocation, Decision, PastUse, Workload
-from apps.scheduling.services.cycle.accounting import past_use_account
 from apps.scheduling.services.cycle.apply_changes import changes_apply, workload_elastic, workload_preempt
 from apps.scheduling.services.cycle.apply_plan import placements_apply
 from apps.scheduling.services.cycle.cluster_cache import ClusterCache
 from apps.scheduling.services.cycle.cycle_runner import LEADER_LOCK, CycleRunner, cycle_run
+from apps.scheduling.services.cycle.usage_decay import past_use_account
 from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_ensure
 from apps.scheduling.services.quota.quotas import quota_set
 from apps.scheduling.services.workloads.slice_reports import slice_ended, slice_started

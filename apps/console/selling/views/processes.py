@@ -8,7 +8,7 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from apps.approvals.overview import template_drawing, template_steps
+from apps.approvals.progress import template_drawing, template_steps
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors.processes import (
     process_app_get,

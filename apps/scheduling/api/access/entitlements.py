@@ -16,7 +16,7 @@ from apps.scheduling.api.serializers import entitlements as r
 from apps.scheduling.api.work.workloads import read
 from apps.scheduling.permissions import TICKETS_OF_ALL, ResourcePermission, SchedulingPermission
 from apps.scheduling.selectors.entitlements.limits import limit_lines
-from apps.scheduling.selectors.entitlements.tickets import (
+from apps.scheduling.selectors.entitlements.resource_tickets import (
     default_spec_get,
     special_get,
     special_list,

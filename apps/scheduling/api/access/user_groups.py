@@ -12,7 +12,11 @@ from apps.identity.api.sound import SoundSerializer
 from apps.scheduling.api.work.workloads import read
 from apps.scheduling.models import UserGroup
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.selectors.entitlements.tickets import user_group_get, user_group_list, users_find
+from apps.scheduling.selectors.entitlements.resource_tickets import (
+    user_group_get,
+    user_group_list,
+    users_find,
+)
 from apps.scheduling.services.entitlements.user_groups import (
     user_group_change,
     user_group_make,

@@ -16,7 +16,7 @@ from apps.scheduling.api.serializers import queues as d
 from apps.scheduling.api.serializers import workloads as s
 from apps.scheduling.api.work.workloads import read
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.selectors.entitlements.tickets import user_groups_find
+from apps.scheduling.selectors.entitlements.resource_tickets import user_groups_find
 from apps.scheduling.selectors.queues.queue_tree import queue_tree
 from apps.scheduling.selectors.usage.model_usage import quota_list
 from apps.scheduling.selectors.workloads import policy_get, queue_get, queue_list

@@ -10,7 +10,7 @@ from apps.identity.api.base import ApiView
 from apps.scheduling.api.serializers import queues as d
 from apps.scheduling.api.work.workloads import read
 from apps.scheduling.permissions import SchedulingPermission
-from apps.scheduling.selectors.entitlements.tickets import priority_list, user_find
+from apps.scheduling.selectors.entitlements.resource_tickets import priority_list, user_find
 from apps.scheduling.selectors.forecasts.what_if import what_if_get, what_if_list
 from apps.scheduling.selectors.timeline import calibration
 from apps.scheduling.services.cycle.what_ifs import what_if_ask

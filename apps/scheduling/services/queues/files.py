@@ -19,7 +19,7 @@ from apps.scheduling.models import Queue, QueueTenant, TenantShare, UserGroup
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.queue_config.reader import file_read
 from apps.scheduling.queue_config.schema import PREEMPTS, Entry, FairShareIn, QueueFile
-from apps.scheduling.selectors.entitlements.tickets import user_groups_find
+from apps.scheduling.selectors.entitlements.resource_tickets import user_groups_find
 from apps.scheduling.selectors.queues.queue_state import FAIR, State, queue_state
 from apps.scheduling.selectors.workloads import policy_get, queue_list
 from apps.scheduling.services.queues import checks

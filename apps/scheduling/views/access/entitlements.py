@@ -26,7 +26,7 @@ from apps.scheduling.models.entitlements import UserAmounts
 from apps.scheduling.permissions import TICKETS_OF_ALL
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.entitlements.limits import limit_lines
-from apps.scheduling.selectors.entitlements.tickets import (
+from apps.scheduling.selectors.entitlements.resource_tickets import (
     default_spec_get,
     special_get,
     special_list,

@@ -13,7 +13,7 @@ from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.entitlements import NewUserGroupForm, UserGroupForm
 from apps.scheduling.models import UserGroup
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.entitlements.tickets import user_group_get, user_group_list
+from apps.scheduling.selectors.entitlements.resource_tickets import user_group_get, user_group_list
 from apps.scheduling.services.entitlements.user_groups import (
     user_group_change,
     user_group_make,

@@ -9,7 +9,7 @@ from apps.identity.pages.access import cleaned, go, operator_page
 from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.queues import PriorityForm
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.entitlements.tickets import user_find
+from apps.scheduling.selectors.entitlements.resource_tickets import user_find
 from apps.scheduling.selectors.workloads import queue_get
 from apps.scheduling.services.entitlements.access_rules import priority_set
 from apps.scheduling.services.queues.queue_settings import queue_remove

@@ -15,7 +15,7 @@ from apps.identity.pages.requests import PortalRequest
 from apps.scheduling.forms.queues import NewQueueForm, PolicyForm, QueueForm, WhatIfForm
 from apps.scheduling.models import Queue
 from apps.scheduling.permissions import SchedulingPermission as P
-from apps.scheduling.selectors.entitlements.tickets import priority_list
+from apps.scheduling.selectors.entitlements.resource_tickets import priority_list
 from apps.scheduling.selectors.forecasts.what_if import what_if_get, what_if_list
 from apps.scheduling.selectors.queues.queue_tree import Use, pool_room, queue_branch, queue_tree
 from apps.scheduling.selectors.timeline import calibration, start_estimates_missed

@@ -32,7 +32,7 @@ from apps.scheduling.models import Workload, WorkloadArray
 from apps.scheduling.selectors.arrays import array_list, arrays_as_one, progress_of
 from apps.scheduling.selectors.entitlements.hourly_price import hourly_price
 from apps.scheduling.selectors.entitlements.limits import LimitLine, limit_lines
-from apps.scheduling.selectors.entitlements.tickets import queue_list_of
+from apps.scheduling.selectors.entitlements.resource_tickets import queue_list_of
 from apps.scheduling.selectors.executions import may_execute
 from apps.scheduling.selectors.forecasts.forecast import expectation_of
 from apps.scheduling.selectors.places import places_of

@@ -21,7 +21,7 @@ from apps.scheduling.forms.again import AgainForm, asked_again, left_out
 from apps.scheduling.forms.submit import SubmitForm
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.selectors.entitlements.hourly_price import hourly_price
-from apps.scheduling.selectors.entitlements.tickets import queue_list_of
+from apps.scheduling.selectors.entitlements.resource_tickets import queue_list_of
 from apps.scheduling.selectors.workloads import environment_list, workload_get
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
 from apps.scheduling.services.workloads.arrays import work_submit

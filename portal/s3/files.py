@@ -25,10 +25,10 @@ from apps.storage.services.files import file_date, file_remove, folder_make, fol
 from apps.storage.services.objects import bucket_get, object_entry, object_open
 from apps.storage.services.uploads import upload_finish, upload_make, upload_remove, upload_take
 from apps.storage.types import Entry, Kind, OpenFile
-from portal.objects.answers import Answer, Node, document, etag_of
-from portal.objects.bodies import PIECE_BYTES
-from portal.objects.calls import Call
-from portal.objects.errors import S3Error, malformed, not_taken
+from portal.s3.answers import Answer, Node, document, etag_of
+from portal.s3.bodies import PIECE_BYTES
+from portal.s3.calls import Call
+from portal.s3.errors import S3Error, malformed, not_taken
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _MTIME = re.compile(r"-?\d{1,11}(\.\d{1,9})?")

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from apps.storage.file_answers import Passage
 from apps.storage.types import Entry, OpenFile
-from portal.objects.errors import S3Error
+from portal.s3.errors import S3Error
 
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"

@@ -9,9 +9,9 @@ from typing import TypeVar
 from apps.kernel.actor import Actor
 from apps.storage.models import Volume
 from apps.storage.services.objects import bucket_get
-from portal.objects.bodies import Body
-from portal.objects.requests import S3Request
-from portal.objects.threads import in_tenant_thread
+from portal.s3.bodies import Body
+from portal.s3.requests import S3Request
+from portal.s3.threads import in_tenant_thread
 
 R = TypeVar("R")
 

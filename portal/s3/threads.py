@@ -12,7 +12,7 @@ from django.utils.translation import override
 
 from apps.kernel.errors import WeirError, busy_of
 from apps.kernel.planes import in_tenant
-from portal.objects.errors import of_refusal
+from portal.s3.errors import of_refusal
 
 R = TypeVar("R")
 _THREADS = ThreadPoolExecutor(8, thread_name_prefix="objects")

@@ -21,10 +21,10 @@ from apps.storage.services.parts import (
     part_list,
 )
 from apps.storage.types import Entry
-from portal.objects.answers import Answer, Node, document, etag_of
-from portal.objects.calls import Call
-from portal.objects.errors import S3Error
-from portal.objects.files import (
+from portal.s3.answers import Answer, Node, document, etag_of
+from portal.s3.calls import Call
+from portal.s3.errors import S3Error
+from portal.s3.files import (
     file_pieces,
     forgotten,
     headers_check,

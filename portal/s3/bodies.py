@@ -18,9 +18,9 @@ from typing import Any
 from awscrt import checksums
 from django.utils.translation import gettext as _
 
-from portal.objects.errors import S3Error, incomplete, malformed, not_taken
-from portal.objects.requests import S3Request
-from portal.objects.signature import UNSIGNED, Signed, chunk_signature, trailer_signature
+from portal.s3.errors import S3Error, incomplete, malformed, not_taken
+from portal.s3.requests import S3Request
+from portal.s3.signature import UNSIGNED, Signed, chunk_signature, trailer_signature
 
 PIECE_BYTES = 4 * 2**20
 _SMALL_BYTES = 64 * 1024

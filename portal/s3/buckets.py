@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from apps.storage.models import Volume
 from apps.storage.services.objects import Seen, buckets, objects_list
 from apps.storage.types import Kind
-from portal.objects.answers import Answer, Node, coded, document, etag_of
-from portal.objects.calls import Call
-from portal.objects.errors import S3Error, malformed, not_taken
+from portal.s3.answers import Answer, Node, coded, document, etag_of
+from portal.s3.calls import Call
+from portal.s3.errors import S3Error, malformed, not_taken
 
 _MOST = 1000
 

@@ -17,7 +17,7 @@ from apps.scheduling.forms.entitlements import TicketForm
 from apps.scheduling.models import ResourceTicket
 from apps.scheduling.permissions import FOR_ALL, ResourcePermission
 from apps.scheduling.selectors.entitlements.limits import limit_lines
-from apps.scheduling.selectors.entitlements.tickets import ticket_get, ticket_list
+from apps.scheduling.selectors.entitlements.resource_tickets import ticket_get, ticket_list
 from apps.scheduling.services.entitlements.resource_tickets import (
     resource_ticket_ask,
     resource_ticket_withdraw,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from portal.objects import app as address
-from portal.objects.answers import Answer
-from portal.objects.app import Objects
-from portal.objects.threads import in_thread
+from portal.s3 import app as address
+from portal.s3.answers import Answer
+from portal.s3.app import Objects
+from portal.s3.threads import in_thread
 
 pytestmark = pytest.mark.req("PLAT-ASSET-7")
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from portal.objects.errors import S3Error
-from portal.objects.requests import request_read
-from portal.objects.signature import signed_read
+from portal.s3.errors import S3Error
+from portal.s3.requests import request_read
+from portal.s3.signature import signed_read
 
 pytestmark = pytest.mark.req("PLAT-ASSET-7")
 AT = datetime(2026, 11, 26, 12, tzinfo=UTC)

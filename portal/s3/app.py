@@ -20,14 +20,14 @@ from django.utils.translation import gettext as _
 from apps.kernel.planes import in_public
 from apps.storage.services.access_keys import KeyHolder, access_key_holder, key_schema
 from apps.tenancy.selectors import tenant_find
-from portal.objects import buckets, files, multiparts
-from portal.objects.answers import Answer, error_answer
-from portal.objects.bodies import Body
-from portal.objects.calls import Call
-from portal.objects.errors import S3Error, not_taken
-from portal.objects.requests import S3Request, Scope, request_read
-from portal.objects.signature import Signed, is_right, signed_read, signing_key
-from portal.objects.threads import in_tenant_thread, in_thread
+from portal.s3 import buckets, files, multiparts
+from portal.s3.answers import Answer, error_answer
+from portal.s3.bodies import Body
+from portal.s3.calls import Call
+from portal.s3.errors import S3Error, not_taken
+from portal.s3.requests import S3Request, Scope, request_read
+from portal.s3.signature import Signed, is_right, signed_read, signing_key
+from portal.s3.threads import in_tenant_thread, in_thread
 from portal.serving.files import passage_send
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from awscrt import checksums
 
-from portal.objects.bodies import Body
-from portal.objects.errors import S3Error
-from portal.objects.requests import S3Request, request_read
-from portal.objects.signature import Signed, is_right, signed_read, signing_key
+from portal.s3.bodies import Body
+from portal.s3.errors import S3Error
+from portal.s3.requests import S3Request, request_read
+from portal.s3.signature import Signed, is_right, signed_read, signing_key
 
 pytestmark = pytest.mark.req("PLAT-ASSET-7")
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"

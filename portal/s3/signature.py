@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from django.utils.translation import gettext as _
 
-from portal.objects.errors import S3Error, malformed
-from portal.objects.requests import S3Request
+from portal.s3.errors import S3Error, malformed
+from portal.s3.requests import S3Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"

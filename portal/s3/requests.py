@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from django.utils.translation import gettext as _
 
-from portal.objects.errors import S3Error, malformed
+from portal.s3.errors import S3Error, malformed
 
 Scope = dict[str, Any]
 _ADDRESS_MOST = 8192

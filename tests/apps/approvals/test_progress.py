@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.utils import translation
 
-from apps.approvals.overview import runs_of, template_drawing, template_steps
+from apps.approvals.progress import runs_of, template_drawing, template_steps
 from apps.approvals.services import process_withdraw, task_decide
 from apps.catalog.services.processes import process_template_import
 from apps.kernel.actor import SYSTEM
