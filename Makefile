@@ -17,8 +17,8 @@ VENV := .venv/bin
 PY := $(CURDIR)/$(VENV)/python
 # Dozens of processes start from this tree: none compiles it anew.
 unexport PYTHONDONTWRITEBYTECODE
-# More than cores: half of what stories and browsers take is waiting, for a node's next call or for a page.
-WORKERS ?= 4
+# The acceptance test and the portals of the stories keep two cores busy beside two workers.
+WORKERS ?= 2
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.visitor import Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal of the pool")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 NODE = "node-2"
 
 

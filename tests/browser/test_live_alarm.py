@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from portal.devstack.stack import Stack
 from tests.browser.visitor import Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal of the pool")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 # The product promises 30 s between an agent's death and the alarm on the operators' page; a slow machine gets more.
 WITHIN_MS = 180_000
 NODE = "node-1"

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal of the pool")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 Visit = Callable[[str], Visitor]
 MARK = uuid4().hex[:6]
 CODE = f"rules-{MARK}"

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal of the pool")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 # Codes of their own: the portal is shared, and runs may follow each other.
 MARK = uuid4().hex[:6]
 QUEUE = f"night-{MARK}"

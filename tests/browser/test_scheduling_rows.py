@@ -13,7 +13,7 @@ from tests.browser.rules import content_faults
 from tests.browser.test_pages_hold import dress, keyboard_faults, look_faults, opened
 from tests.browser.visitor import NARROW, WIDE, Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal of the pool")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 Visit = Callable[[str], Visitor]
 MARK = uuid4().hex[:6]
 TOP, MIDDLE, LOW = (f"{level}-{MARK}" for level in ("top", "middle", "low"))

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor, sees
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal of the pool")]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal")]
 NODE = "node-2"
 CODE = f"browser-{uuid4().hex[:6]}"
 # From a rule's change to the alarm on the open page, and to the message: 30 s by the product's word, here with room

@@ -17,11 +17,7 @@ from tests.browser.visitor import Visitor
 from tests.harness.portal import password_of
 from tests.harness.web_pages import ECHO, START_MS, Caller
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("portal of the pool"),
-    pytest.mark.req("PLAT-CMP-10"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("portal"), pytest.mark.req("PLAT-CMP-10")]
 HOST = re.compile(r"http://w-[0-9a-f]{32}\.env\.localhost:\d+/")
 
 

@@ -17,7 +17,7 @@ from portal.devstack.demo_order import Journey
 from portal.devstack.stack import Stack
 from tests.harness.portal import password_of
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work"), pytest.mark.req("PLAT-CMP-10")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal"), pytest.mark.req("PLAT-CMP-10")]
 WEIR = (sys.executable, "-m", "weir")
 # Serves its folder, on a port that it writes down.
 SERVES = """

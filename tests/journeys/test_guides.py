@@ -13,7 +13,7 @@ import pytest
 from portal.devstack.stack import Stack
 from tests.harness.portal import password_of
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work"), pytest.mark.req("ELA-101")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal"), pytest.mark.req("ELA-101")]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # ```sh is run; ```page ADDRESS is opened, filled in and sent; ```… file=NAME is written; anything else is only shown.
 _BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

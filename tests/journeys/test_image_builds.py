@@ -21,7 +21,7 @@ from tests.harness.portal import password_of
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.xdist_group("portal of work"),
+    pytest.mark.xdist_group("portal"),
     pytest.mark.skipif(os.geteuid() != 0, reason="containers are started by root alone"),
     pytest.mark.req("PLAT-ASSET-4", "POOL-8.2c", "PLAT-AICFG-14"),
 ]

@@ -26,7 +26,7 @@ from tests.harness.web_pages import SERVE_PAGE, Caller
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.xdist_group("portal of work"),
+    pytest.mark.xdist_group("portal"),
     pytest.mark.skipif(os.geteuid() != 0, reason="containers are started by root alone"),
     pytest.mark.req("POOL-8.2c", "PLAT-AICFG-14", "PLAT-CMP-10"),
 ]

@@ -22,7 +22,7 @@ from portal.devstack.demo_order import Journey
 from portal.devstack.stack import Stack
 from tests.harness.object_clients import ObjectAddress
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work"), pytest.mark.req("PLAT-ASSET-7")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal"), pytest.mark.req("PLAT-ASSET-7")]
 MIB = 2**20
 
 

@@ -10,7 +10,7 @@ import pytest
 from portal.devstack.demo_order import AMOUNTS, Journey
 from portal.devstack.stack import Stack
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
 RUN_S = 15
 PATIENCE_S = 300
 

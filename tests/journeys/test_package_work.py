@@ -16,7 +16,7 @@ from tests.harness.portal import password_of
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.xdist_group("portal of work"),
+    pytest.mark.xdist_group("portal"),
     pytest.mark.skipif(os.geteuid() != 0, reason="users of their own can be given to work by root alone"),
     pytest.mark.req("PLAT-CMP-10"),
 ]

@@ -28,7 +28,7 @@ from tests.unit.node_agent.server import PortalServer, portal_server
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.xdist_group("packages"),
+    pytest.mark.xdist_group("agent"),
     pytest.mark.skipif(os.geteuid() != 0, reason="users of their own can be given to work by root alone"),
     pytest.mark.req("PLAT-CMP-10"),
 ]

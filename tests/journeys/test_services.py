@@ -15,7 +15,7 @@ from tests.harness.web_pages import Caller
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.xdist_group("portal of work"),
+    pytest.mark.xdist_group("portal"),
     pytest.mark.req("PLAT-SVC-8", "PLAT-CMP-10"),
 ]
 # Says who it is; asked for /die it ends.

@@ -16,7 +16,7 @@ from tests.journeys.test_executions_command import WEIR, beside
 from tests.journeys.test_image_builds import base, weir
 
 __all__ = ["base", "beside", "weir"]
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work"), pytest.mark.req("PLAT-CMP-10")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal"), pytest.mark.req("PLAT-CMP-10")]
 
 
 class Client:

@@ -10,7 +10,7 @@ import pytest
 
 from portal.devstack.stack import Stack
 
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
 ASK = ("-a", "compute_share=15", "-a", "gpu_memory=256", "-a", "cpu=1", "-a", "memory=512", "--for", "10m")
 
 

@@ -12,7 +12,7 @@ import pytest
 from portal.devstack.stack import Stack
 
 pytest.importorskip("torch", reason="the remote accelerator is for PyTorch, which is not installed here")
-pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal of work")]
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("portal")]
 
 TRAIN = """
     import os, stat, sys, torch
