@@ -34,7 +34,7 @@ _TERMS = """
 Weir API CPU GPU NPU MIG MiB GiB TiB KiB MLU SHA PDF CSV XLSX JSON YAML BPMN URL HTTP HTTPS TLS SSH SMTP STARTTLS SSL
 OpenAPI OAuth UTC CNY ETA QoS NFS POSIX Containerfile Docker Jupyter JupyterLab Python PyTorch TensorBoard TensorFlow
 Slurm PBS Kubernetes SkyPilot SkyWalking VS Code curl pip weir wheel Prometheus PostgreSQL Redis Celery webhook WebHook
-Ascend AMD EPYC Intel Xeon NVIDIA Cambricon Hygon CUDA MPS HAMi vGPU cgroups cgroup vm Ctrl Enter Esc Tab Linux
+Ascend AMD EPYC Intel Xeon NVIDIA Cambricon Hygon CUDA MPS HAMi vGPU cgroups cgroup vm Ctrl Shift Enter Esc Tab Linux
 UP DOWN DRAIN INACTIVE LIMITED UNLIMITED YES EXCLUSIVE FORCE Spread BestFit Pack Web Moore Threads Biren Enflame
 Iluvatar Kunlunxin MetaX ASGI English conformance amd64 runc
 FROM RUN COPY ADD ENV ARG WORKDIR USER CMD ENTRYPOINT LABEL EXPOSE root apt outputs
