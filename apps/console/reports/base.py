@@ -89,6 +89,11 @@ def devices_read() -> list[Any]:
     return list(Device.objects.values_list(*_OF_A_DEVICE, named=True))
 
 
-def device_label(row: Any) -> str:
-    """What people call a device of `devices_read`: its node, its place there, its model."""
+def device_label(device: Device) -> str:
+    """What people call a device: its node, its place there, its model."""
+    return f"{device.node.name}/{device.index} {device.model}"
+
+
+def device_row_label(row: Any) -> str:
+    """`device_label` of a row of `devices_read`."""
     return f"{row.node__name}/{row.index} {row.model}"

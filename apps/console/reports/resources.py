@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Q, Sum, Value
 from django.db.models.functions import Coalesce, Extract, Greatest, Least
 
-from apps.console.reports.base import HOUR_S, Period, Row, device_label, devices_read, report_form
+from apps.console.reports.base import HOUR_S, Period, Row, device_row_label, devices_read, report_form
 from apps.fleet.states import NodeState
 from apps.scheduling.models import Allocation
 from apps.telemetry.models import PastShare
@@ -31,7 +31,7 @@ def resources(over: Period) -> Row:
     _delivered_add(rows, devices, over)
     totals = _summed(rows["nodes"].values())
     sections = {name: _named(rows[name], _utilised) for name in ("nodes", "vendors", "devices", "tenants")}
-    labels = {row.uid: device_label(row) for row in devices}
+    labels = {row.uid: device_row_label(row) for row in devices}
     sections["devices"] = [
         row | {"name": labels[row["name"]], "subject": row["name"]} for row in sections["devices"]
     ]
