@@ -276,7 +276,7 @@ def test_its_quota_goes_from_in_process_to_used_and_back_and_its_charge_closes(a
     charge = Charge.plain.get()
     assert (charge.state, charge.funds.amount, charge.order_uid) == ("closed", 0, None)
     told = Message.objects.get(user=alice.user)
-    assert "nothing used its device" in told.msgid
+    assert "nothing used its device" in told.title
     assert told.link == f"/resources/{row.uid}/"
 
 
