@@ -70,7 +70,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     module = getattr(nextitem, "module", None)
     # Some modules have a portal of their own, under the same name.
     is_asked = "stack" in getattr(nextitem, "fixturenames", ()) and "stack" not in vars(module)
-    if not is_asked:
+    # What looks at all pages finds there nothing of other stories.
+    if not is_asked or nextitem is None or _group(item) != _group(nextitem):
         SHARED.stop()
 
 
@@ -79,9 +80,14 @@ def pytest_sessionfinish() -> None:
     SHARED.stop()
 
 
-def _turn(item: pytest.Item) -> int:
+def _group(item: pytest.Item) -> str:
+    """The name of those that share a worker with it; "" where it shares none."""
     mark = item.get_closest_marker("xdist_group")
-    name = mark.args[0] if mark else item.nodeid.partition("/test_")[0]
+    return mark.args[0] if mark else ""
+
+
+def _turn(item: pytest.Item) -> int:
+    name = _group(item) or item.nodeid.partition("/test_")[0]
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
