@@ -103,8 +103,11 @@ def tenants_people_list(*, actor: Actor) -> QuerySet[User]:
 
 
 def people_matching(words: Iterable[str], tenant: Tenant | None = None) -> QuerySet[User]:
-    """Who may sign in and has every word in login account, name or e-mail; with a tenant, who may enter it."""
-    rows = User.objects.filter(having(words, "username", "display_name", "email"), is_active=True)
+    """Who may sign in and has every word in login account or name; with a tenant, who may enter it.
+
+    Not by e-mail: who may name people in a rule is not thereby told their addresses.
+    """
+    rows = User.objects.filter(having(words, "username", "display_name"), is_active=True)
     if tenant is not None:
         rows = rows.filter(memberships__tenant=tenant, memberships__is_active=True)
     present = Prefetch("memberships", Membership.objects.filter(is_active=True).select_related("tenant"))

@@ -7,7 +7,6 @@ that is asked answers with `apps.identity.pages.picks.picks_shown`.
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,9 +66,3 @@ class PickWidget(forms.Textarea):
 def picks_read(text: str) -> list[str]:
     """What the chosen rows are known by, each once, in their order."""
     return list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
-
-
-def picks_of(rows: Iterable[Pick], most: int) -> tuple[list[Pick], bool]:
-    """So many of the rows, and whether there are more."""
-    found = list(rows)
-    return found[:most], len(found) > most

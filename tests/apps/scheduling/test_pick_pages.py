@@ -40,6 +40,11 @@ def test_people_are_found_by_every_word_of_a_name_and_within_a_tenant(page, alic
     assert 'data-test="pick-none"' in offered(page, PEOPLE, q="", tenant="no-such-tenant")
 
 
+def test_nobody_is_found_by_what_the_reader_may_not_see(page, alice):
+    User.objects.filter(pk=alice.user.pk).update(email="ai.li@secret.example")
+    assert 'data-test="pick-none"' in offered(page, PEOPLE, q="secret.example")
+
+
 def test_who_cannot_sign_in_is_not_offered(page, alice):
     User.objects.filter(pk=alice.user.pk).update(is_active=False)
     assert f'data-value="{alice.user.username}"' not in offered(page, PEOPLE, q=alice.user.username)
