@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from apps.kernel.planes import TenantOwned
 from apps.scheduling.states import DecisionKind, WhatIfState
@@ -130,7 +131,7 @@ class WhatIf(models.Model):
         "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("made by")
     )
     changes = models.JSONField(_("changes"), default=dict)
-    days = models.PositiveSmallIntegerField(_("days"), default=7)
+    days = models.PositiveSmallIntegerField(pgettext_lazy("how many", "days"), default=7)
     state = models.CharField(_("state"), max_length=12, choices=WhatIfState, default=WhatIfState.WAITING)
     result = models.JSONField(_("result"), default=dict)
     error = models.TextField(_("error"), blank=True)
