@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Aggregate, DurationField, ExpressionWrapper, F, FloatField, Q
 from django.db.models.functions import Extract
@@ -84,16 +84,34 @@ def report_form(name: str, over: Period, totals: Row, sections: Mapping[str, lis
     }
 
 
-def devices_read() -> list[Any]:
-    """Of every device there was what reports say of it, as rows of `_OF_A_DEVICE`: thousands, so no whole ones."""
-    return list(Device.objects.values_list(*_OF_A_DEVICE, named=True))
+class DeviceRow(NamedTuple):
+    """What reports say of a device and of its node."""
+
+    uid: str
+    vendor: str
+    model: str
+    place: int
+    memory_mib: int
+    created_at: datetime
+    left_at: datetime | None
+    node_name: str
+    node_state: str
+    node_updated_at: datetime
+
+    @property
+    def label(self) -> str:
+        return _label(self.node_name, self.place, self.model)
+
+
+def devices_read() -> list[DeviceRow]:
+    """Every device there was: thousands, so no whole rows."""
+    return [DeviceRow(*row) for row in Device.objects.values_list(*_OF_A_DEVICE)]
 
 
 def device_label(device: Device) -> str:
     """What people call a device: its node, its place there, its model."""
-    return f"{device.node.name}/{device.index} {device.model}"
+    return _label(device.node.name, device.index, device.model)
 
 
-def device_row_label(row: Any) -> str:
-    """`device_label` of a row of `devices_read`."""
-    return f"{row.node__name}/{row.index} {row.model}"
+def _label(node: str, place: int, model: str) -> str:
+    return f"{node}/{place} {model}"

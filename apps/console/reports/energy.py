@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db.models import Max, Sum
 from django.db.models.functions import TruncDate
 
-from apps.console.reports.base import HOUR_S, Period, Row, device_row_label, devices_read, report_form
+from apps.console.reports.base import HOUR_S, Period, Row, devices_read, report_form
 from apps.fleet.models import Node
 from apps.scheduling.models import Workload
 from apps.telemetry.selectors import rollup_list
@@ -19,7 +19,7 @@ def energy(over: Period) -> Row:
 
     The total is the nodes'. A task has the part of its devices' energy that it held; the rest was nobody's.
     """
-    devices = {row.uid: device_row_label(row) for row in devices_read()}
+    devices = {row.uid: row.label for row in devices_read()}
     nodes = dict(Node.objects.values_list("uid", "name"))
     by_task = _energy_by("workload", over)
     wanted = Workload.objects.across().filter(uid__in=list(by_task)).values_list("uid", "no")

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, FloatField, Q, Sum, Value
 from django.db.models.functions import Coalesce, Extract, Greatest, Least
 
-from apps.console.reports.base import HOUR_S, Period, Row, device_row_label, devices_read, report_form
+from apps.console.reports.base import HOUR_S, DeviceRow, Period, Row, devices_read, report_form
 from apps.fleet.states import NodeState
 from apps.scheduling.models import Allocation
 from apps.telemetry.models import PastShare
@@ -31,7 +31,7 @@ def resources(over: Period) -> Row:
     _delivered_add(rows, devices, over)
     totals = _summed(rows["nodes"].values())
     sections = {name: _named(rows[name], _utilised) for name in ("nodes", "vendors", "devices", "tenants")}
-    labels = {row.uid: device_row_label(row) for row in devices}
+    labels = {row.uid: row.label for row in devices}
     sections["devices"] = [
         row | {"name": labels[row["name"]], "subject": row["name"]} for row in sections["devices"]
     ]
@@ -42,15 +42,15 @@ def _places(node: str, vendor: str, uid: str) -> tuple[tuple[str, str], ...]:
     return ("nodes", node), ("vendors", vendor), ("devices", uid)
 
 
-def _capacity_add(rows: Any, device: Any, over: Period) -> None:
+def _capacity_add(rows: Any, device: DeviceRow, over: Period) -> None:
     """A device counts from when it was found until it left."""
     begin = max(device.created_at, over.from_at)
-    gone_at = device.node__updated_at if device.node__state == NodeState.REMOVED else None
+    gone_at = device.node_updated_at if device.node_state == NodeState.REMOVED else None
     end = min(device.left_at or gone_at or over.end_at, over.end_at)
     hours = max((end - begin).total_seconds(), 0.0) / HOUR_S
     if not hours:
         return
-    for section, name in _places(device.node__name, device.vendor, device.uid):
+    for section, name in _places(device.node_name, device.vendor, device.uid):
         rows[section][name]["capacity_percent_hours"] += 100 * hours
         rows[section][name]["capacity_mib_hours"] += device.memory_mib * hours
 
@@ -103,8 +103,8 @@ def _allocations_add(row: Row, part: Row) -> None:
     row["shares"] += part["shares"]
 
 
-def _delivered_add(rows: Any, devices: Iterable[Any], over: Period) -> None:
-    places = {row.uid: _places(row.node__name, row.vendor, row.uid) for row in devices}
+def _delivered_add(rows: Any, devices: Iterable[DeviceRow], over: Period) -> None:
+    places = {row.uid: _places(row.node_name, row.vendor, row.uid) for row in devices}
     for uid, weighted in _weighted("delivered_percent", "device", over):
         for section, name in places.get(uid, ()):
             rows[section][name]["delivered_percent_hours"] += weighted / HOUR_S

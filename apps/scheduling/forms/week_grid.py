@@ -12,6 +12,7 @@ from typing import Any
 from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from apps.kernel.errors import InvalidInput
 from apps.scheduling.queue_config.time_windows import (
@@ -26,6 +27,8 @@ from apps.scheduling.queue_config.time_windows import (
 )
 
 _HOUR = 60
+# A week whose every hour is chosen in several parts; what is longer would be read for minutes.
+_TEXT_MAX = 16_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,8 @@ class WeekField(forms.Field):
         super().__init__(widget=WeekWidget(nothing), **options)
 
     def to_python(self, value: Any) -> list[Span]:
+        if len(value or "") > _TEXT_MAX:
+            raise forms.ValidationError(_("These are more hours than a week has."))
         try:
             return weekly_joined(weekly_read(value or ""))
         except InvalidInput as error:
@@ -110,6 +115,8 @@ class WeekField(forms.Field):
         """Spans; of a text that was sent those that it says, or none where it says none."""
         if not isinstance(value, str):
             return list(value or ())
+        if len(value) > _TEXT_MAX:
+            return []
         try:
             return weekly_read(value)
         except InvalidInput:

@@ -38,7 +38,8 @@ def test_the_boxes_of_a_rule_say_and_take_its_hours(alice, operator, language):
     assert spans == [(0, 480, 600), (0, 1380, 1440), (1, 480, 600), (1, 1380, 1440)]
     shown = text(page.get(f"/scheduling/validity/{rule.pk}/"))
     assert sorted(_CHECKED.findall(shown)) == sorted(hours)
-    for wrong in ("someday", "mon 09:00-08:00", "mon 25:00-26:00", ["mon 08:00-10:00", "mon 09:00-10:00"]):
+    overlapping, endless = ["mon 08:00-10:00", "mon 09:00-10:00"], "mon 08:00-09:00\n" * 50_000
+    for wrong in ("someday", "mon 09:00-08:00", "mon 25:00-26:00", overlapping, endless):
         assert (
             page.post("/scheduling/validity/", {**given, "name": "x", "training": wrong}).status_code == 400
         )
