@@ -2,7 +2,8 @@
 //   <div hx-get="…" hx-trigger="weir:<topic> from:body, weir:connected from:body">
 // weir:connected comes when the server begins to tell and something was said since the page was made, and each time
 // the socket is open again: what was said meanwhile is lost.
-// A part in which somebody has begun to fill in a field, or of which a question is open, is left as it is.
+// A part in which somebody has begun to fill in a field, or of which a question is open, is left as it is. Rows that
+// were chosen in a table are fetched again with the others, and stay chosen.
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15000;
 
@@ -56,8 +57,24 @@ function isChanged(field) {
   return field.value !== field.defaultValue;
 }
 
-function isBeingFilled(part) {
-  return [...part.querySelectorAll(FIELDS)].some((field) => field === document.activeElement || isChanged(field));
+function isRowChoice(field) {
+  return field.type === "checkbox" && Boolean(field.name) && field.closest("tbody") !== null;
+}
+
+function beingFilled(part) {
+  return [...part.querySelectorAll(FIELDS)].filter((field) => field === document.activeElement || isChanged(field));
+}
+
+// The rows that were chosen in the part that is being replaced, by the name and value of their boxes.
+const chosenRows = [];
+
+function chooseAgain() {
+  for (const { name, value } of chosenRows.splice(0)) {
+    const box = document.querySelector(`tbody input[name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`);
+    if (!box) continue;
+    box.checked = true;
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  }
 }
 
 // Whether the answer that is being put in place was asked for by the socket, and by nobody's hand.
@@ -72,7 +89,10 @@ function keepWhatIsTyped(event) {
 function keepBeside(event) {
   // Who is asked "really?" answers for a button that must still be there.
   const isAsked = document.querySelector("dialog[open]") !== null;
-  if (isOfSocket && (isAsked || isBeingFilled(event.detail.target))) event.detail.shouldSwap = false;
+  if (!isOfSocket) return;
+  const filled = beingFilled(event.detail.target);
+  if (isAsked || !filled.every(isRowChoice)) event.detail.shouldSwap = false;
+  else chosenRows.push(...filled.filter((box) => box.checked).map(({ name, value }) => ({ name, value })));
 }
 
 // What nobody's hand began is no use of the session: one that is left open ends as others do.
@@ -84,6 +104,7 @@ export function followTopics() {
   document.addEventListener("htmx:configRequest", sayWhoAsks);
   document.addEventListener("htmx:beforeSwap", keepWhatIsTyped);
   document.addEventListener("htmx:oobBeforeSwap", keepBeside);
+  document.addEventListener("htmx:afterSwap", chooseAgain);
   const topics = document.body.dataset.liveTopics?.trim();
   if (!topics) return;
   const scheme = location.protocol === "https:" ? "wss" : "ws";
