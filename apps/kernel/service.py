@@ -17,7 +17,7 @@ from apps.kernel.errors import Forbidden, ReadOnly
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_SECRET = ("password", "token", "secret", "credential", "session_key")
+_SECRET = ("password", "token", "secret", "credential", "session_key", "hook_url")
 _SCALARS = (str, int, float, bool, Decimal, UUID, date, Enum)
 _MAX_DETAIL = 200
 

@@ -16,6 +16,7 @@ from apps.telemetry.states import (
     Channel,
     Comparison,
     DeliveryState,
+    HookKind,
     LogLevel,
     PowerSource,
 )
@@ -247,6 +248,11 @@ class AlarmRoute(models.Model):
     )
     addresses = ArrayField(models.EmailField(), default=list, blank=True, verbose_name=_("addresses"))
     roles = ArrayField(models.SlugField(max_length=48), default=list, blank=True, verbose_name=_("roles"))
+    # A webhook's address holds what opens it: who reads the row sees its host alone.
+    hook_kind = models.CharField(_("kind of webhook"), max_length=16, choices=HookKind, blank=True)
+    hook_host = models.CharField(_("host"), max_length=255, blank=True)
+    hook_sealed = models.TextField(blank=True, editable=False)
+    hook_secret_sealed = models.TextField(blank=True, editable=False)
     is_enabled = models.BooleanField(_("enabled"), default=True)
     # Kept when an operator removes it, for what was delivered by it.
     removed_at = models.DateTimeField(null=True, blank=True)
@@ -262,7 +268,7 @@ class AlarmRoute(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name or ", ".join([*self.addresses, *self.roles])
+        return self.name or ", ".join([*self.addresses, *self.roles]) or self.hook_host
 
 
 class AlarmDelivery(models.Model):

@@ -48,6 +48,17 @@ class Comparison(models.TextChoices):
 class Channel(models.TextChoices):
     IN_SITE = "in_site", _("In-site message")
     EMAIL = "email", _("E-mail")
+    WEBHOOK = "webhook", _("Webhook")
+
+
+class HookKind(models.TextChoices):
+    """What a webhook's server understands: the JSON of the Standard Webhooks specification, or a chat's robot."""
+
+    STANDARD = "standard", _("Own server (JSON)")
+    SLACK = "slack", "Slack"
+    WECOM = "wecom", _("WeCom")
+    DINGTALK = "dingtalk", _("DingTalk")
+    FEISHU = "feishu", _("Feishu")
 
 
 class DeliveryState(models.TextChoices):

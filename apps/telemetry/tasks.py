@@ -9,6 +9,7 @@ from apps.telemetry.services import deliveries
 from apps.telemetry.services.logs import logs_prune
 from apps.telemetry.services.samples import rollups_prune
 from apps.telemetry.services.samples import samples_prune as prune
+from apps.telemetry.services.webhooks import hook_send
 from apps.telemetry.states import Channel
 
 log = logging.getLogger(__name__)
@@ -41,9 +42,12 @@ def _send(row: AlarmDelivery) -> None:
         return
     error = ""
     try:
-        deliveries.mail_send(row)
+        if row.channel == Channel.WEBHOOK:
+            hook_send(row)
+        else:
+            deliveries.mail_send(row)
     except Exception as problem:
-        # Whatever a mail server does: it is written down, and tried again.
-        log.warning("an alarm was not mailed: %s", problem)
+        # Whatever a server does: it is written down, and tried again.
+        log.warning("an alarm was not told by %s: %s", row.channel, problem)
         error = str(problem) or type(problem).__name__
     deliveries.delivery_settle(actor=SYSTEM, delivery_uid=row.uid, error=error)

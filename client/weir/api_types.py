@@ -1036,6 +1036,9 @@ class PatchedRouteEditIn(TypedDict):
     severities: NotRequired[list[Literal["critical", "major", "minor", "notice"]]]
     addresses: NotRequired[list[str]]
     roles: NotRequired[list[str]]
+    hook_kind: NotRequired[Literal["standard", "slack", "wecom", "dingtalk", "feishu"]]
+    hook_url: NotRequired[str]
+    hook_secret: NotRequired[str]
     is_enabled: NotRequired[bool]
 
 
@@ -1646,17 +1649,22 @@ class RouteIn(TypedDict):
     severities: NotRequired[list[Literal["critical", "major", "minor", "notice"]]]
     addresses: NotRequired[list[str]]
     roles: NotRequired[list[str]]
+    hook_kind: NotRequired[Literal["standard", "slack", "wecom", "dingtalk", "feishu"]]
+    hook_url: NotRequired[str]
+    hook_secret: NotRequired[str]
     is_enabled: NotRequired[bool]
-    channel: Literal["in_site", "email"]
+    channel: Literal["in_site", "email", "webhook"]
 
 
 class RouteOut(TypedDict):
     uid: str
     name: str
-    channel: Literal["in_site", "email"]
+    channel: Literal["in_site", "email", "webhook"]
     severities: list[Literal["critical", "major", "minor", "notice"]]
     addresses: list[str]
     roles: list[str]
+    hook_kind: Literal["standard", "slack", "wecom", "dingtalk", "feishu"] | Literal[""]
+    hook_host: str
     is_enabled: bool
     created_at: str
     updated_at: str
@@ -2815,7 +2823,7 @@ class DeliveryOut(TypedDict):
     alarm: str
     route: str
     is_over: bool
-    channel: Literal["in_site", "email"]
+    channel: Literal["in_site", "email", "webhook"]
     addresses: list[str]
     roles: list[str]
     state: Literal["pending", "sent", "failed"]

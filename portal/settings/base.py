@@ -124,6 +124,7 @@ WEIR_AUDIT_HEADS = ENV.var_dir / "audit" / "heads.jsonl"
 WEIR_FUNDS_HOLD_S = ENV.funds_hold_s
 WEIR_FUNDS_GRACE_S = ENV.funds_grace_s
 WEIR_STORAGE_LOCAL_S3 = ENV.storage_local_s3
+WEIR_WEBHOOK_LOCAL_ADDRESSES = ENV.webhook_local_addresses
 WEIR_UNFUNDED_ORDER_DAYS = ENV.unfunded_order_days
 WEIR_FUNDS_LOW_H = ENV.funds_low_h
 WEIR_BACKUP_DIR = ENV.backup_dir or ENV.var_dir / "backups"

@@ -69,6 +69,7 @@ class Env(BaseSettings):
     funds_hold_s: int = Field(default=3600, ge=60, le=30 * 86400)
     funds_grace_s: int = Field(default=600, ge=0, le=86400)
     storage_local_s3: bool = False
+    webhook_local_addresses: bool = False
     unfunded_order_days: int = Field(default=7, ge=0, le=3650)
     funds_low_h: int = Field(default=24, ge=1, le=8760)
     backup_dir: Path | None = None

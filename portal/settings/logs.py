@@ -34,6 +34,8 @@ def logging_settings(level: str, form: str, arguments: list[str]) -> dict[str, A
         "loggers": {
             "django.request": {"level": "ERROR"},
             "spiff": {"level": "WARNING"},
+            # A line for each request, with its whole address: a webhook's opens a chat.
+            "httpx": {"level": "WARNING"},
             # Two lines for each of several tasks a second.
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},

@@ -272,6 +272,7 @@ ACTS = {
     "route_edit": gettext_noop("Changed where alarms go"),
     "route_make": gettext_noop("Made a way for alarms"),
     "route_remove": gettext_noop("Removed a way for alarms"),
+    "route_try": gettext_noop("Sent a test over a way for alarms"),
     "rule_add": gettext_noop("Added a rule"),
     "rule_delete": gettext_noop("Deleted an alarm rule"),
     "rule_edit": gettext_noop("Changed an alarm rule"),

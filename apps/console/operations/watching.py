@@ -35,9 +35,9 @@ from apps.rollouts.views import kind_label
 from apps.telemetry import selectors as read
 from apps.telemetry.alarm_metrics import METRICS
 from apps.telemetry.exports import exported
-from apps.telemetry.services.routes import route_edit, route_make, route_remove
+from apps.telemetry.services.routes import route_edit, route_make, route_remove, route_try
 from apps.telemetry.services.rules import rule_delete, rule_edit, rule_make
-from apps.telemetry.states import AlarmLevel, AlarmState, Comparison, LogLevel
+from apps.telemetry.states import AlarmLevel, AlarmState, Comparison, HookKind, LogLevel
 
 LOGS_PER_PAGE = 50
 
@@ -181,6 +181,7 @@ def routes(request: PortalRequest) -> HttpResponse:
         "routes": read.route_list(),
         "rows": paged(request, read.delivery_list()),
         "severities": AlarmLevel.choices,
+        "hook_kinds": HookKind.choices,
         "roles": OperatorRole.objects.all(),
         "role_names": _role_names(),
         "live": ["alarms"],
@@ -191,9 +192,12 @@ def routes(request: PortalRequest) -> HttpResponse:
 @require_POST
 @operator_page("alarms.manage")
 def route_switch(request: PortalRequest, uid: UUID) -> HttpResponse:
-    """Switch a route on or off, or remove it."""
+    """Switch a route on or off, try it, or remove it."""
     act = request.POST.get("act")
-    if act == "remove":
+    if act == "try":
+        route_try(actor=request.actor, route_uid=uid)
+        messages.success(request, _("The test was taken: look whether it has come."))
+    elif act == "remove":
         route_remove(actor=request.actor, route_uid=uid)
         messages.success(request, _("The route is removed."))
     else:

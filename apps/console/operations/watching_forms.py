@@ -13,7 +13,8 @@ from apps.identity.models import OperatorRole
 from apps.kernel.forms import SoundForm
 from apps.kernel.unit_fields import SECONDS, UnitField
 from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
-from apps.telemetry.states import AlarmLevel, Channel, Comparison, LogLevel
+from apps.telemetry.services.webhooks import ADDRESS_LENGTH, SECRET_LENGTH
+from apps.telemetry.states import AlarmLevel, Channel, Comparison, HookKind, LogLevel
 
 SPANS = [("1", _("Last 24 hours")), ("7", _("7 days")), ("30", _("30 days")), ("own", _("Other"))]
 
@@ -81,13 +82,18 @@ class RuleForm(RuleEditForm):
 
 
 class RouteForm(SoundForm):
-    """A route of one channel: addresses with blanks, commas or lines between them, or roles."""
+    """A route of one channel: addresses with blanks, commas or lines between them, roles, or a webhook."""
 
     channel = forms.ChoiceField(label=_("Channel"), choices=Channel.choices)
     name = forms.CharField(label=_("Name"), max_length=80, required=False)
     severities = forms.MultipleChoiceField(label=_("Severities"), choices=AlarmLevel.choices, required=False)
     addresses = forms.CharField(label=_("Addresses"), max_length=8000, required=False, widget=forms.Textarea)
     roles = forms.MultipleChoiceField(label=_("Roles"), choices=(), required=False)
+    hook_kind = forms.ChoiceField(
+        label=_("What takes it"), choices=[("", ""), *HookKind.choices], required=False
+    )
+    hook_url = forms.CharField(label=_("Address"), max_length=ADDRESS_LENGTH, required=False)
+    hook_secret = forms.CharField(label=_("Secret"), max_length=SECRET_LENGTH, required=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -5,7 +5,8 @@ from rest_framework import serializers
 from apps.identity.api.sound import SoundSerializer
 from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute, AlarmRule, LogEntry
-from apps.telemetry.states import AlarmLevel, Channel, Comparison, DeliveryState
+from apps.telemetry.services.webhooks import ADDRESS_LENGTH, SECRET_LENGTH
+from apps.telemetry.states import AlarmLevel, Channel, Comparison, DeliveryState, HookKind
 
 
 class PeriodIn(SoundSerializer):
@@ -147,7 +148,8 @@ class RouteOut(serializers.ModelSerializer):
     class Meta:
         model = AlarmRoute
         fields = [
-            "uid", "name", "channel", "severities", "addresses", "roles", "is_enabled", "created_at", "updated_at",
+            "uid", "name", "channel", "severities", "addresses", "roles", "hook_kind", "hook_host", "is_enabled",
+            "created_at", "updated_at",
         ]  # fmt: skip
 
 
@@ -162,6 +164,18 @@ class RouteEditIn(SoundSerializer):
         child=serializers.EmailField(max_length=254), required=False, max_length=50
     )
     roles = serializers.ListField(child=serializers.SlugField(max_length=48), required=False, max_length=50)
+    hook_kind = serializers.ChoiceField(
+        HookKind.choices, required=False, help_text="What a webhook's server understands."
+    )
+    hook_url = serializers.CharField(
+        required=False, max_length=ADDRESS_LENGTH, help_text="A webhook's address. It is never shown again."
+    )
+    hook_secret = serializers.CharField(
+        required=False,
+        max_length=SECRET_LENGTH,
+        allow_blank=True,
+        help_text="Signs what a webhook sends. It is never shown again.",
+    )
     is_enabled = serializers.BooleanField(required=False)
 
 

@@ -13,7 +13,7 @@ from apps.telemetry import selectors as read
 from apps.telemetry.api import serializers as s
 from apps.telemetry.permissions import AlarmPermission as P
 from apps.telemetry.services.alarms import alarm_acknowledge
-from apps.telemetry.services.routes import route_edit, route_make, route_remove
+from apps.telemetry.services.routes import route_edit, route_make, route_remove, route_try
 from apps.telemetry.services.rules import rule_delete, rule_edit, rule_make
 
 
@@ -119,6 +119,14 @@ class RouteView(_AlarmsView):
     def delete(self, request: Request, uid: UUID) -> Response:
         """Tell nobody over it any more."""
         route_remove(actor=self.actor, route_uid=uid)
+        return Response(status=204)
+
+
+class RouteTryView(_AlarmsView):
+    @extend_schema(request=None, responses={204: None})
+    def post(self, request: Request, uid: UUID) -> Response:
+        """Send a test message over it; refused with the server's own word."""
+        route_try(actor=self.actor, route_uid=uid)
         return Response(status=204)
 
 

@@ -5,7 +5,7 @@ An e-mail may come twice (a process that dies between sending and saying so), ne
 reached within the tries. An in-site message comes exactly once.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -13,7 +13,6 @@ from django.core.mail import EmailMessage
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from apps.identity.selectors import operators_with_role
 from apps.kernel.actor import Actor
@@ -22,10 +21,10 @@ from apps.kernel.service import service
 from apps.kernel.translatable import message
 from apps.telemetry.events import AlarmNotified
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute
+from apps.telemetry.services.wording import OVER, lines_of
 from apps.telemetry.states import DeliveryState
 
 TRIES_MAX = 8
-OVER = gettext_noop("It is over: %(alarm)s")
 _FIRST_WAIT_S = 10
 _WAIT_MAX_S = 600
 # Longer than a mail server may take: until then nobody else tries the same delivery.
@@ -136,38 +135,30 @@ def mail_send(delivery: AlarmDelivery) -> None:
 
     Raises OSError or smtplib.SMTPException when the server does not take it.
     """
+    headers = {
+        "X-Weir-Alarm": str(delivery.alarm.uid),
+        "Message-ID": f"<{delivery.uid}@weir>",
+        # So that mail programs show an alarm and its end together.
+        "References": f"<alarm.{delivery.alarm.uid}@weir>",
+    }
+    _mail(delivery.route, delivery.alarm, headers, is_over=delivery.is_over)
+
+
+def mail_try(route: AlarmRoute) -> None:
+    """Send a mail that says it is a test to the route's addresses. Raises as `mail_send`."""
+    _mail(route, None, {}, is_over=False)
+
+
+def _mail(route: AlarmRoute, alarm: Alarm | None, headers: dict[str, str], *, is_over: bool) -> None:
     parts, subject = [], ""
     for code, _name in settings.LANGUAGES:
         with translation.override(code):
-            lines = _lines(delivery.alarm, is_over=delivery.is_over)
+            lines = lines_of(alarm, is_over=is_over)
         parts.append("\n".join(lines))
         subject = subject or lines[0]
     EmailMessage(
         subject=" ".join(f"[Weir] {subject}".split())[:200],
         body="\n\n".join(parts),
-        to=list(delivery.route.addresses),
-        headers={
-            "X-Weir-Alarm": str(delivery.alarm.uid),
-            "Message-ID": f"<{delivery.uid}@weir>",
-            # So that mail programs show an alarm and its end together.
-            "References": f"<alarm.{delivery.alarm.uid}@weir>",
-        },
+        to=list(route.addresses),
+        headers=headers,
     ).send()
-
-
-def _lines(alarm: Alarm, *, is_over: bool) -> list[str]:
-    rule = alarm.rule.code if alarm.rule_id else "–"
-    title = _(OVER) % {"alarm": alarm.title} if is_over else alarm.title
-    ended = [_("Over since: %(at)s") % {"at": _clock(alarm.resolved_at)}] if alarm.resolved_at else []
-    return [
-        f"{alarm.get_level_display()}: {title}",
-        _("Since: %(since)s") % {"since": _clock(alarm.fired_at)},
-        *ended,
-        _("Rule: %(rule)s") % {"rule": rule},
-        _("Subject: %(kind)s %(subject)s") % {"kind": alarm.subject_kind, "subject": alarm.subject_id},
-        _("Number: %(uid)s") % {"uid": alarm.uid},
-    ]
-
-
-def _clock(at: datetime) -> str:
-    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S %z")

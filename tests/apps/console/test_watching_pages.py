@@ -145,6 +145,16 @@ def test_routes_are_made_switched_and_removed_on_the_page(admin):
     assert not mail.is_enabled
     assert message.removed_at
     assert admin.post("/alarm-routes/", {"channel": "email", "addresses": "x"}).status_code == 400
+    hook = {"channel": "webhook", "hook_kind": "feishu", "hook_url": "https://chat.invalid/robot/k-1"}
+    assert admin.post("/alarm-routes/", hook | {"hook_url": "http://127.0.0.1/"}).status_code == 400
+    admin.post("/alarm-routes/", hook)
+    row = AlarmRoute.objects.get(channel="webhook")
+    text = admin.get("/alarm-routes/").content.decode()
+    assert "chat.invalid" in text
+    assert "k-1" not in text
+    refused = admin.post(f"/alarm-routes/{row.uid}/switch/", {"act": "try"}, headers=HTMX)
+    assert refused.status_code == 409
+    assert "Nobody knows the address chat.invalid." in refused.content.decode()
 
 
 @pytest.mark.req("POOL-12.21")
