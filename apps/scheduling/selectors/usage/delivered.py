@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.billing.models import UsageRecord
 from apps.billing.selectors.charges import charge_amounts
 from apps.fleet.models import Slice
 from apps.scheduling.models import Workload
@@ -24,13 +23,8 @@ class DeliveredLine:
     measured: float | None
 
 
-def delivered_lines(
-    tenant: Tenant, row: Workload, parts: Sequence[Slice], usage: Sequence[UsageRecord]
-) -> list[DeliveredLine]:
-    """A line for each component that was sold to the tenant, or that a node keeps for it.
-
-    `parts` are its slices, `usage` its newest records, newest first.
-    """
+def delivered_lines(tenant: Tenant, row: Workload, parts: Sequence[Slice]) -> list[DeliveredLine]:
+    """A line for each component that was sold to the tenant, or that a node keeps for it. `parts` are its slices."""
     sold, count = charge_amounts(tenant=tenant, workload_uid=row.uid)
     live = [part for part in parts if not part.is_final]
     on_card = [part for part in live if not part.is_on_host]
@@ -44,8 +38,8 @@ def delivered_lines(
     measured: Mapping[str, float | None] = {
         "compute_share": _sum(on_card, lambda part: part.delivered_percent),
         "gpu_memory": _sum(on_card, lambda part: part.memory_used_mib),
-        "cpu": _cores(live, usage),
-        "memory": _sum([part for part in live if part.is_on_host], lambda part: part.memory_used_mib),
+        "cpu": _sum(live, _cores),
+        "memory": _sum(live, lambda part: part.host_memory_used_mib),
         "scratch_disk": _sum(live, _disk_gib),
     }
     return [
@@ -79,12 +73,5 @@ def _sum(parts: Sequence[Slice], figure: Callable[[Slice], float | None]) -> flo
     return sum(found) if found else None
 
 
-def _cores(live: Sequence[Slice], usage: Sequence[UsageRecord]) -> float | None:
-    """Cores in use over each slice's newest vouched interval."""
-    newest: dict[str, UsageRecord] = {}
-    for record in usage:
-        newest.setdefault(record.slice_uid, record)
-    records = [newest[str(part.uid)] for part in live if str(part.uid) in newest]
-    if not records:
-        return None
-    return sum(float(record.cpu_seconds) / max(record.seconds, 1) for record in records)
+def _cores(part: Slice) -> float | None:
+    return None if part.host_cpu_used_milli is None else part.host_cpu_used_milli / _MILLI
