@@ -34,8 +34,8 @@ def lines_of(row):
 @pytest.mark.req("PLAT-SVC-18")
 def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     row = submitted(alice, acme)
-    sold = [DeliveredLine("compute_share", 60, None, None), DeliveredLine("gpu_memory", 2048, None, None)]
-    assert lines_of(row) == sold
+    sold = {"compute_share": 60, "gpu_memory": 2048, "cpu": 3.0, "memory": 1024}
+    assert lines_of(row) == [DeliveredLine(code, amount, None, None) for code, amount in sold.items()]
     cycle_run(actor=SYSTEM)
     one, two = Slice.plain.filter(workload_uid=row.uid).order_by("pk")
     figures = {
@@ -49,8 +49,8 @@ def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     assert lines_of(row) == [
         DeliveredLine("compute_share", 60, 60, 12.5),
         DeliveredLine("gpu_memory", 2048, 2048, 300),
-        DeliveredLine("cpu", None, 3.0, 1.5),
-        DeliveredLine("memory", None, 1024, 200),
+        DeliveredLine("cpu", 3.0, 3.0, 1.5),
+        DeliveredLine("memory", 1024, 1024, 200),
     ]
     page = alice.page().get(f"/resources/{row.uid}/").content.decode()
     assert page.count('data-test="delivered-line"') == 4

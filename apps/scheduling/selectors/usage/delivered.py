@@ -55,12 +55,17 @@ def delivered_lines(tenant: Tenant, row: Workload, parts: Sequence[Slice]) -> li
 
 
 def _sold(row: Workload, code: str, sold: Mapping[str, int], count: int) -> float | None:
-    """What an order bought stays what it bought; direct work is charged by what it is resized to."""
+    """What an order bought stays what it bought; direct work has what it is resized to, and parts of cores that are
+    charged as whole ones."""
     if code not in sold:
         return None
-    if row.is_direct and code in ("compute_share", "gpu_memory"):
-        each = row.compute_percent if code == "compute_share" else row.memory_mib
-        return each * (row.active_shares if row.active_shares is not None else row.shares)
+    direct: Mapping[str, float] = {
+        "compute_share": row.compute_percent,
+        "gpu_memory": row.memory_mib,
+        "cpu": row.host_cpu_milli / _MILLI,
+    }
+    if row.is_direct and code in direct:
+        return direct[code] * (row.active_shares if row.active_shares is not None else row.shares)
     return sold[code] * count
 
 
