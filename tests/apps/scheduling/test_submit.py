@@ -308,7 +308,7 @@ def test_what_it_has_of_its_node_is_not_free_by_omission(api):
     error = submit(api, expect=409, host_cpu_milli=1000, host_memory_mib=512)
     assert error["code"] == "direct_work_unpriced"
     assert "of its node: Main memory" in error["message"]
-    assert "publishes prices of GPU development environment" in error["cure"]
+    assert "has GPU development environment sell it too, with a price" in error["cure"]
     assert not Workload.objects.across().exists()
     submit(api, host_cpu_milli=1000)
 

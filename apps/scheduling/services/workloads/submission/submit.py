@@ -337,7 +337,8 @@ def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
             _("%(commodity)s has no price for what this work asks for of its node: %(parts)s.")
             % {"commodity": commodity.name, "parts": ", ".join(lacking)},
             cure=_(
-                "An operator publishes prices of %(commodity)s for it; 0 makes it free. Or ask for none of it."
+                "An operator has %(commodity)s sell it too, with a price (0 makes it free), or charges direct work"
+                " by another commodity. Or ask for none of it."
             )
             % {"commodity": commodity.name},
         )
