@@ -96,8 +96,9 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
     """Save alike new work with its quota, its charge, what it waits for and the begin of its time line; internal to the
     app's services."""
     # Read before anything is written: in a pipe what is read waits for all that was sent before.
-    of_node = {"host_cpu_milli": rows[0].host_cpu_milli, "host_memory_mib": rows[0].host_memory_mib}
-    quote = quote_of(replace(amounts, **of_node))
+    first = rows[0]
+    of_node = replace(amounts, host_cpu_milli=first.host_cpu_milli, host_memory_mib=first.host_memory_mib)
+    quote = quote_of(of_node)
     if not rows[0].waits_for_quota:
         wanted = {row.uid: amounts.quota() for row in rows}
         quotas_hold(
