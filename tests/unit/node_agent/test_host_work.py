@@ -164,6 +164,25 @@ def test_one_control_group_holds_share_and_host_together(
     assert (tmp_path / "memory.max").read_text() == str(812 << 20)
 
 
+def test_in_an_image_groups_of_version_1_hold_both_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders stand for the groups, as above."""
+    memory, cpu = tmp_path / "memory", tmp_path / "cpu"
+    for path in (memory, cpu):
+        path.mkdir()
+    (memory / "memory.limit_in_bytes").touch()
+    monkeypatch.setattr(kernel_limits, "cgroup_make", lambda name: None)
+    monkeypatch.setattr(kernel_limits, "cgroup_v1_make", lambda name: CgroupV1(memory, cpu))
+    limits, state = KernelLimits(), ShimState("h", 1, "dev", 30, 256, 1, 1, "boot")
+    limits.take(beside(image={"root": "/"}), CpuMeter("dev", 2), state)
+    assert (memory / "memory.limit_in_bytes").read_text() == str(768 << 20)
+    assert (limits.share, limits.host) == (CgroupV1(memory, cpu), None)
+    limits.take(beside(), CpuMeter("dev", 2), state)
+    assert limits.share is None, "without an image the data limit refuses more in the program's own line"
+    assert (state.memory_enforced_by, state.compute_enforced_by) == ("rlimit-data+watch", "duty-cycle")
+
+
 def test_an_operator_is_told_where_nothing_holds_the_host_beside_a_card(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
