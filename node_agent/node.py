@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import socket
@@ -21,6 +22,7 @@ from node_agent.release import running_release
 from node_agent.remote_config import Configured
 from node_agent.runtime.containers.available import Containers
 from node_agent.runtime.isolation.levels import Isolation
+from node_agent.runtime.limits.probe import host_held_by
 from node_agent.runtime.network.available import Networking
 from node_agent.runtime.scratch_disk import scratch_disk_mib
 from node_agent.runtime.volumes.folders import Volumes
@@ -28,7 +30,13 @@ from node_agent.sessions.available import torch_version
 from node_agent.web.vscode import server_find
 
 ADDRESS_S = 60.0
+HOST_UNHELD = (
+    "nobody lets this agent write control groups: the processor that work on a card asked for of its host is not held, "
+    "and its main memory is watched; run the agent as root, or delegate the controllers memory and cpu to it"
+)
 _MIB = 1024 * 1024
+
+log = logging.getLogger("weir.agent")
 
 
 class Node:
@@ -54,6 +62,7 @@ class Node:
         self._meter = CpuMeter()
         self._scratch_disk_mib = scratch_disk_mib(settings.home, settings.scratch_disk_mib)
         self._addressed_s, self._last_address = float("-inf"), ""
+        self._host_held_by: str | None = None
         self._devices = Devices(device_drivers_load(settings), slice_drivers_load(settings))
 
     def device(self, uid: str) -> Device | None:
@@ -89,7 +98,18 @@ class Node:
             containers_problem=self._containers.problem,
             packages=self._packages,
             scratch_disk_mib=self._scratch_disk_mib,
+            host_held_by=self._host_held(),
         )
+
+    def _host_held(self) -> str:
+        """Found out once there is a card: of a device that is the processor the host is held as one with the share."""
+        if not any(found.device.is_card for found in self._devices.last):
+            return ""
+        if self._host_held_by is None:
+            self._host_held_by = host_held_by()
+            if not self._host_held_by:
+                log.warning("%s", HOST_UNHELD)
+        return self._host_held_by or "nothing"
 
     def _address(self) -> str:
         """Looked up once a minute: asking for it may ask a name server."""

@@ -139,6 +139,14 @@ class PortalCollector(Collector):
             "delivered_percent": ("weir_slice_delivered_percent", "Compute delivered of it, measured.", 1),
             "memory_mib": ("weir_slice_memory_sold_bytes", "Accelerator memory sold.", _MIB),
             "memory_used_mib": ("weir_slice_memory_used_bytes", "Accelerator memory used, measured.", _MIB),
+            "host_cpu_milli": ("weir_slice_host_cores_sold", "Cores of its node sold beside it.", 0.001),
+            "host_cpu_used_milli": ("weir_slice_host_cores_used", "Cores of its node used beside it.", 0.001),
+            "host_memory_mib": ("weir_slice_host_memory_sold_bytes", "Main memory sold beside it.", _MIB),
+            "host_memory_used_mib": (
+                "weir_slice_host_memory_used_bytes",
+                "Main memory used beside it.",
+                _MIB,
+            ),
         }
         rows = list(slice_open_list())
         for field, (name, text, unit) in families.items():

@@ -5,8 +5,10 @@ from typing import Any
 
 from weir_wire.workload_request import WorkloadRequest as WorkloadRequest
 
-# The components of a commodity that price a share's compute, its memory, and its GiB of its node's disk.
-COMPUTE_COMPONENT, MEMORY_COMPONENT, DISK_COMPONENT = "compute_share", "gpu_memory", "scratch_disk"
+# The components of a commodity that price a share's compute and memory, and its cores, main memory and GiB of disk of
+# its node.
+COMPUTE_COMPONENT, MEMORY_COMPONENT = "compute_share", "gpu_memory"
+CPU_COMPONENT, HOST_MEMORY_COMPONENT, DISK_COMPONENT = "cpu", "memory", "scratch_disk"
 # The queue that is there from the start, and takes what names no other.
 DEFAULT_QUEUE = "default"
 # Each reserved start and each move costs a search of the pool in every pass.
@@ -108,6 +110,17 @@ class Amounts:
     @property
     def is_on_host(self) -> bool:
         return not self.compute_percent and not self.memory_mib and self.host_cpu_milli > 0
+
+    def components(self) -> dict[str, int]:
+        """What each share has, by the component of a commodity that prices it; a core or a GiB of disk that is begun
+        counts whole. Of its node only what was asked for."""
+        of_node = {
+            CPU_COMPONENT: -(-self.host_cpu_milli // 1000),
+            HOST_MEMORY_COMPONENT: self.host_memory_mib,
+            DISK_COMPONENT: -(-self.scratch_disk_mib // 1024),
+        }
+        asked = {code: amount for code, amount in of_node.items() if amount}
+        return {COMPUTE_COMPONENT: self.compute_percent, MEMORY_COMPONENT: self.memory_mib, **asked}
 
     def quota(self) -> dict[str, int]:
         """What it takes of a quota."""

@@ -2306,6 +2306,8 @@ class WorkloadGrantOut(TypedDict):
     memory_mib: int
     delivered_percent: float | None
     memory_used_mib: int | None
+    host_cpu_used_milli: int | None
+    host_memory_used_mib: int | None
     disk_used_mib: int | None
     disk_limit_mib: int | None
     driver: str
@@ -2371,6 +2373,8 @@ class WorkloadSliceOut(TypedDict):
     memory_mib: int
     delivered_percent: float | None
     memory_used_mib: int | None
+    host_cpu_used_milli: int | None
+    host_memory_used_mib: int | None
     disk_used_mib: int | None
     disk_limit_mib: int | None
     compute_enforced_by: str
@@ -4119,6 +4123,11 @@ class SessionOut(TypedDict):
     mounted: bool
     delivered_percent: float | None
     memory_used_mib: int | None
+    host_cpu_milli: int
+    host_memory_mib: int
+    host_cpu_used_milli: int | None
+    host_memory_used_mib: int | None
+    host_enforced_by: str
     disk_used_mib: int | None
     disk_limit_mib: int | None
     measured_at: str | None
@@ -4184,6 +4193,11 @@ class SliceOut(TypedDict):
     mounted: bool
     delivered_percent: float | None
     memory_used_mib: int | None
+    host_cpu_milli: int
+    host_memory_mib: int
+    host_cpu_used_milli: int | None
+    host_memory_used_mib: int | None
+    host_enforced_by: str
     disk_used_mib: int | None
     disk_limit_mib: int | None
     measured_at: str | None

@@ -39,7 +39,9 @@ class NodeInfo(Message):
     `quota` by the file system or `watched`. `containers`: for which
     machines images must be that work here can run in, as images call it (amd64); "" for none, and `containers_problem`
     why. `packages`: for which Python packages are installed for work, as 3.11; "" where none are. `scratch_disk_mib`:
-    what its disk has, all together, for work that asks for scratch disk.
+    what its disk has, all together, for work that asks for scratch disk. `host_held_by`: what holds work on a card to
+    the processor and main memory that it asked for beside it, the version of the control groups or `nothing`; "": there
+    is no card, or the agent does not tell.
     """
 
     name: Name
@@ -65,6 +67,7 @@ class NodeInfo(Message):
     containers_problem: Sentence = ""
     packages: Word = ""
     scratch_disk_mib: Annotated[int, Field(ge=0, le=2**40)] = 0
+    host_held_by: Word = ""
     power_w: Annotated[float, Field(ge=0, le=1e6)] | None = None
     power_source: PowerSource = ""
 

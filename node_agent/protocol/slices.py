@@ -280,7 +280,9 @@ class SliceReport(Message):
     `compute_percent` and `memory_mib`: the share it is held to now, which a refused resize leaves as it was.
     `size_step`: the last change of its work's size that the work has confirmed; 0: it never confirmed one.
     `checkpoint_at`: when its work last said that it had saved itself. `disk_used_mib`: what it keeps on the node's disk
-    beside its volumes, of `disk_limit_mib`; None: that is not watched.
+    beside its volumes, of `disk_limit_mib`; None: that is not watched. `host_cpu_used_milli` and
+    `host_memory_used_mib`: what it uses of what was asked of its host beside its share; None: nothing was asked for, or
+    it is not measured. `host_enforced_by`: what holds that, "" where it is held as one with the share.
     """
 
     slice_uid: Uid
@@ -299,6 +301,9 @@ class SliceReport(Message):
     memory_used_mib: Mebibytes | None = None
     disk_used_mib: Mebibytes | None = None
     disk_limit_mib: Mebibytes | None = None
+    host_cpu_used_milli: Counter | None = None
+    host_memory_used_mib: Mebibytes | None = None
+    host_enforced_by: Word = ""
     last_usage_seq: Counter = 0
     # False until the work really uses the device: held, and not mounted (POOL-7.6c).
     mounted: bool = False

@@ -316,10 +316,9 @@ class ProcessRuntime:
             state="failed",
             reason_code="lost",
             ended_at=ended_at,
-            delivered_percent=None,
-            memory_used_mib=None,
             reason="its shim ended unexpectedly; only the journaled time counts",
         )
+        lost.use_forget()
         try:
             write_json(folder.state, lost.to_json())
         except OSError as error:

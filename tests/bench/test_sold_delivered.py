@@ -1,5 +1,5 @@
-"""What is sold beside what arrives: share and memory of a device, cores and memory of a host, scratch disk, each by
-work that wants more of it.
+"""What is sold beside what arrives: share and memory of a device, cores and memory of a host, both sold together,
+scratch disk, each by work that wants more of it.
 
 `make bench ARGS="-k sold_delivered -s"` prints the table. Nobody gets more than was sold; less only where the machine
 was busy besides.
@@ -43,6 +43,8 @@ for n in range(1, 10_000):
 """
 ON_DEVICE = [(10, 128), (30, 256), (60, 512)]
 ON_HOST = [(300, 128), (500, 256), (900, 512)]
+# Of a device and of the host: percent of a core, MiB, thousandths of a core, MiB.
+TOGETHER = [(20, 128, 300, 128), (30, 192, 500, 320)]
 SCRATCH_MIB = (8, 16)
 # Its disk is looked at once a second at most while it fills, and `du` itself takes its time.
 LOOK_MIB = 12
@@ -82,6 +84,14 @@ def test_what_arrives_is_what_was_sold(
             one.want(state="stopped")
         one.ended()
         rows.append(("host", milli / 10, got, mib, most, idle))
+    for percent, mib, milli, host_mib in TOGETHER:
+        share = {"compute_percent": percent, "memory_mib": mib}
+        beside = {"host_cpu_milli": milli, "host_memory_mib": host_mib}
+        one = kept(f"both{percent}", **share, **beside).program(GREEDY)
+        got, most, idle = delivered(one)
+        one.want(state="stopped")
+        one.ended()
+        rows.append(("both together", percent + milli / 10, got, mib + host_mib, most, idle))
     disks: list[tuple[int, int]] = []
     for mib in SCRATCH_MIB:
         one = kept(f"disk{mib}", disk_mib=mib, has_scratch_disk=True, memory_mib=256).program(FILLING)

@@ -54,7 +54,12 @@ def _free() -> Commodity:
         number=FREE, category=category, process_app=app, termination_app=app, **_NAMES
     )
     version = PriceVersion.objects.create(commodity=row, number=1, effective_from=_SINCE, published_at=_SINCE)
-    for code, unit, per_unit in (("compute_share", "%", 1), ("gpu_memory", "GiB", 1024)):
+    for code, unit, per_unit in (
+        ("compute_share", "%", 1),
+        ("gpu_memory", "GiB", 1024),
+        ("cpu", "core", 1),
+        ("memory", "GiB", 1024),
+    ):
         component, _is_new = Component.objects.get_or_create(
             code=code,
             defaults={

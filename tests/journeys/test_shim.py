@@ -225,23 +225,6 @@ def test_a_program_is_resized_while_it_runs(kept: Callable[..., ShimSlice]) -> N
     assert one.state()["reason"] == ""
 
 
-def test_work_on_the_host_alone_is_held_to_what_was_asked_of_the_host(kept: Callable[..., ShimSlice]) -> None:
-    share = {"compute_percent": 0, "memory_mib": 0, "peer_usage_dir": "", "driver": "host"}
-    one = kept(host_cpu_milli=300, host_memory_mib=64, **share).program(
-        "import os\nwhile not os.path.exists('go'): sum(range(9999))\n"
-        "held = []\nwhile True: held.append(bytearray(b'1' * (1 << 20)))"
-    )
-    one.until(lambda: one.state().get("delivered_percent") is not None)
-    assert is_held_between(22, 36, one)
-    state = one.state()
-    assert (state["compute_percent"], state["memory_mib"], state["driver"]) == (0, 0, "host")
-    (one.files.work / "go").touch()
-    assert one.ended()["reason_code"] in ("memory_exceeded", "crashed")
-    usage = [json.loads(line) for line in one.files.journal.read_text().splitlines()]
-    assert {(each["compute_percent"], each["memory_mib"]) for each in usage} == {(0, 0)}
-    assert max(each["memory_peak_mib"] for each in usage) <= 64
-
-
 @pytest.mark.req("POOL-12.5")
 def test_two_works_promised_more_than_the_device_has_share_what_it_has(
     kept: Callable[..., ShimSlice],
@@ -375,36 +358,6 @@ def test_a_work_that_does_not_listen_is_not_disturbed(kept: Callable[..., ShimSl
     told = one.files.work / "weir-size.json"
     one.until(lambda: (read_json(told) or {}).get("step") == 2)
     assert (one.state()["state"], one.state()["size_step"]) == ("running", 0)
-
-
-CARD = {"vendor": "ascend", "compute_percent": 100, "is_throttled": False}
-
-
-def test_work_on_a_card_has_the_main_memory_it_asked_for_and_no_more(tmp_path: Path) -> None:
-    made = ShimSlice(tmp_path / "memory", **CARD, host_memory_mib=96)
-    state = made.program("x = b'x' * (400 << 20); import time; time.sleep(600)").ended()
-    assert (state["state"], state["reason_code"]) == ("failed", "memory_exceeded")
-    assert state["reason"] == "main memory limit of 96 MiB exceeded"
-    assert "96 MiB of main memory of the host" in made.log()
-    less = ShimSlice(tmp_path / "less", **CARD, host_memory_mib=96)
-    assert less.program("x = b'x' * (20 << 20)").ended()["reason_code"] == "completed"
-
-
-def test_work_on_a_card_has_the_processor_it_asked_for_and_no_more(tmp_path: Path) -> None:
-    """Where control groups may be written: else its log says that nothing holds it."""
-    made = ShimSlice(tmp_path / "cpu", **CARD, host_cpu_milli=200)
-    code = """
-import os, time
-end = time.monotonic() + 5
-while time.monotonic() < end: pass
-print("used", sum(os.times()[:2]) / 5, flush=True)
-"""
-    assert made.program(code).ended()["reason_code"] == "completed"
-    log = made.log()
-    if "held by cgroup" in log:
-        assert float(log.split("used ")[1].split()[0]) < 0.3
-    else:
-        assert "nothing holds them" in log
 
 
 WARNED = """

@@ -151,11 +151,9 @@ def cores(cpu_milli: Any) -> str:
 
 
 @register.filter
-def cores_used(piece: Any) -> str:
-    """How many cores a slice on the host alone really has, of what it was given; a dash where nothing is measured."""
-    if piece.delivered_percent is None:
-        return "–"
-    return number_format(piece.delivered_percent * -(-piece.host_cpu_milli // 1000) / 100, 2)
+def cores_used(cpu_milli: Any) -> str:
+    """How many cores work really uses of its node's, from thousandths of one; a dash where nothing is measured."""
+    return "–" if cpu_milli is None else number_format(cpu_milli / 1000, 2)
 
 
 @register.filter

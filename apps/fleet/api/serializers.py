@@ -107,7 +107,8 @@ class SliceOut(serializers.ModelSerializer):
             "uid", "workload", "tenant", "kind", "node", "node_uid", "device", "model", "compute_percent",
             "memory_mib", "is_exclusive", "resource_group", "desired", "state", "is_vouched", "reason_code", "reason",
             "driver", "driver_enforced", "compute_enforced_by", "memory_enforced_by", "mounted", "delivered_percent",
-            "memory_used_mib", "disk_used_mib", "disk_limit_mib", "measured_at", "moves_from", "move_state",
+            "memory_used_mib", "host_cpu_milli", "host_memory_mib", "host_cpu_used_milli", "host_memory_used_mib",
+            "host_enforced_by", "disk_used_mib", "disk_limit_mib", "measured_at", "moves_from", "move_state",
             "move_reason", "started_at", "created_at",
         ]  # fmt: skip
 

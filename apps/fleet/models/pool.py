@@ -327,6 +327,13 @@ class Slice(TenantOwned):
     seat = models.PositiveBigIntegerField(null=True, blank=True)
     delivered_percent = models.FloatField(_("compute delivered (%)"), null=True, blank=True)
     memory_used_mib = models.PositiveBigIntegerField(_("memory used (MiB)"), null=True, blank=True)
+    # Of what it asked of its node beside its share; None: nothing was asked for, or it is not measured.
+    host_cpu_used_milli = models.PositiveBigIntegerField(
+        _("processor used (thousandths of a core)"), null=True, blank=True
+    )
+    host_memory_used_mib = models.PositiveBigIntegerField(_("main memory used (MiB)"), null=True, blank=True)
+    # "": held as one with its share, or nothing was asked for.
+    host_enforced_by = models.CharField(_("processor and main memory enforced by"), max_length=64, blank=True)
     # Of its node's scratch disk; None: not watched.
     disk_used_mib = models.PositiveBigIntegerField(_("scratch disk used (MiB)"), null=True, blank=True)
     disk_limit_mib = models.PositiveBigIntegerField(_("scratch disk at most (MiB)"), null=True, blank=True)

@@ -41,13 +41,13 @@ class SliceSpec(_Record):
     what work of several shares is told of them at first, `checkpoint` how it is asked to save itself, `warning` the
     signal before its run time is over. `isolation` is how it is kept apart (`isolation.levels`), `paths` what else of
     the node it may read; `disk_mib` what it may keep on the node's disk (0: not watched), all of it its own where
-    `has_scratch_disk` (it asked for so much). `host_cpu_milli` and
-    `host_memory_mib` are what it may use of the host beside its share (0: nothing was said); with a share of 0 it runs
-    on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where that lies
-    ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by which other
-    nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as `source`,
-    `path` and `read_only`; one that `is_sold` is a volume of the centre's and held to its size. `image`: it runs in a
-    container, of the image unpacked at `root`, with the variables `env`,
+    `has_scratch_disk` (it asked for so much). `host_cpu_milli` and `host_memory_mib` are what it may use of the host
+    beside its share (0: nothing was said): where its device is the processor, it is held to both together. With a share
+    of 0 it runs on the host alone, and these are its limits. `folder` names the work folder it runs in, `home` is where
+    that lies ("": the slice's own). `web`: it serves web pages on its socket. `interface`: the network interface by
+    which other nodes reach this one ("": not known). `volumes`: folders of the node that the work finds elsewhere, as
+    `source`, `path` and `read_only`; one that `is_sold` is a volume of the centre's and held to its size. `image`: it
+    runs in a container, of the image unpacked at `root`, with the variables `env`,
     and by its `digest`; it begins in `workdir` ("": its own folder), and is called as the `user` whom the image names.
     `service`: how it is kept alive and looked at. `packages`: what is installed for it before it starts: by its `key`
     in the folder `home`, which keeps `most_mib`, the lines `requirements`, from `index` by `pip`, in `network`.
@@ -116,19 +116,31 @@ class SliceSpec(_Record):
         return not self.compute_percent
 
     @property
+    def added_percent(self) -> float:
+        """What it has of the host beside its share, in percent of a device that is the processor; 0 on a card, where
+        the host is held by itself."""
+        return self.host_cpu_milli / 10 / self.cores if self.vendor == "cpu" else 0.0
+
+    @property
+    def added_mib(self) -> int:
+        """What it has of main memory beside a share that is main memory too, and is held as one with it; a session's
+        worker accounts its share by itself."""
+        return self.host_memory_mib if self.vendor == "cpu" and not self.is_session else 0
+
+    @property
     def limit_percent(self) -> float:
         """What it is held to, in percent of `cores` cores, or of its device."""
-        return self.host_cpu_milli / 10 / self.cores if self.is_on_host else self.compute_percent
+        return self.compute_percent + self.added_percent
 
     @property
     def limit_mib(self) -> int:
-        """The memory that it is held to: of its device, or on the host alone of the host."""
-        return (self.host_memory_mib or UNBOUNDED_MIB) if self.is_on_host else self.memory_mib
+        """The memory that it is held to: of its device with what is added to it, or on the host alone of the host."""
+        return (self.memory_mib + self.added_mib) or UNBOUNDED_MIB
 
     @property
     def threads(self) -> int:
-        """How many threads its libraries begin with: the cores it has of a CPU device, else those it has of the
-        host."""
+        """How many threads its libraries begin with: the cores it has of a CPU device and of the host, else those it
+        has of the host."""
         if self.vendor == "cpu":
             return math.ceil(self.cores * self.limit_percent / 100)
         return cores_for(self.host_cpu_milli)
@@ -190,6 +202,9 @@ class ShimState(_Record):
     compute_enforced_by: str = ""
     delivered_percent: float | None = None
     memory_used_mib: int | None = None
+    host_cpu_used_milli: int | None = None
+    host_memory_used_mib: int | None = None
+    host_enforced_by: str = ""
     mounted: bool = False
     driver: str = ""
     session: dict[str, Any] | None = None
@@ -206,3 +221,8 @@ class ShimState(_Record):
     @property
     def is_terminal(self) -> bool:
         return self.state in TERMINAL
+
+    def use_forget(self) -> None:
+        """It uses nothing any more."""
+        self.delivered_percent = self.memory_used_mib = None
+        self.host_cpu_used_milli = self.host_memory_used_mib = None

@@ -400,8 +400,7 @@ class Shim:
         if self._refused is not None and self._end is None:
             self._resize(self._refused)
         share.measure(now_ns)
-        state.delivered_percent, state.memory_used_mib = share.delivered_percent, share.memory_used_mib
-        state.mounted = share.is_mounted
+        share.tell(state)
         if (disk := self._work.disk) is not None:
             state.disk_used_mib, state.disk_limit_mib = disk.used_mib, disk.limit_mib
             state.has_scratch_disk = disk.is_reserved
@@ -441,7 +440,7 @@ class Shim:
         end = self._end or self._own_end(code)
         state.state, state.reason_code, state.reason, state.exit_code = end.state, end.code, end.reason, code
         state.ended_at = meter.instant(self._ended_ns).isoformat()
-        state.delivered_percent, state.memory_used_mib = None, None
+        state.use_forget()
         if self._end is None:
             self._output.note(end.reason)
         for note in self._work.network_cost():

@@ -24,7 +24,8 @@ def figures():
 def test_metrics_tell_what_is_held_sold_and_delivered(node, acme):
     Agent("n2")
     row = session_desire(acme, percent=30, mib=1024)
-    node.sync(slices=[report(row, delivered_percent=29.5, memory_used_mib=512)])
+    used = {"host_cpu_used_milli": 1250, "host_memory_used_mib": 256}
+    node.sync(slices=[report(row, delivered_percent=29.5, memory_used_mib=512, **used)])
     device_oversubscribe(actor=SYSTEM, device_uid="n1-d0", compute_permille=2000)
     device_remove(actor=SYSTEM, device_uid="n2-d0")
     found, uid = figures(), str(row.uid)
@@ -36,6 +37,9 @@ def test_metrics_tell_what_is_held_sold_and_delivered(node, acme):
     assert found["weir_slice_delivered_percent", uid] == 29.5
     assert found["weir_slice_memory_sold_bytes", uid] == 2**30
     assert found["weir_slice_memory_used_bytes", uid] == 2**29
+    assert found["weir_slice_host_cores_sold", uid] == 0
+    assert found["weir_slice_host_cores_used", uid] == 1.25
+    assert found["weir_slice_host_memory_used_bytes", uid] == 2**28
 
 
 def test_the_operators_table_of_slices_shows_no_keys(node, acme, operator):

@@ -60,6 +60,19 @@ def test_what_is_wanted_is_told_and_what_is_observed_is_kept(node, acme, heard):
     assert [event.slice_uid for event in kinds(heard, SliceStarted)] == [str(row.uid)]
 
 
+@pytest.mark.req("PLAT-OPS-22", "PLAT-SVC-18")
+def test_what_is_used_of_the_host_beside_a_share_is_kept_while_it_runs(node, acme):
+    row = desire(acme)
+    used = {"host_cpu_used_milli": 1450, "host_memory_used_mib": 300, "host_enforced_by": "cgroup-v1"}
+    node.say(slices=[report(row, **used)])
+    row.refresh_from_db()
+    assert {name: getattr(row, name) for name in used} == used
+    node.say(slices=[report(row, "exited", host_enforced_by="cgroup-v1")])
+    row.refresh_from_db()
+    assert (row.host_cpu_used_milli, row.host_memory_used_mib) == (None, None), "it uses nothing any more"
+    assert row.host_enforced_by == "cgroup-v1", "and was held so"
+
+
 def test_the_same_message_twice_changes_nothing_more(node, acme, heard):
     row = desire(acme)
     message = node.message(slices=[report(row)], usage=[interval(row, 1)], logs=[printed(row, 0, "hello\n")])

@@ -61,6 +61,41 @@ def test_a_node_s_page_shows_address_components_cards_and_tasks(pool, node, admi
         assert part in text
 
 
+@pytest.mark.req("PLAT-OPS-22")
+@pytest.mark.parametrize(
+    ("held_by", "is_warned", "english", "chinese"),
+    [
+        ("nothing", True, "nothing: its node cannot", "本节点无法将加速卡上的任务限制在其所要求的核数之内"),
+        ("cgroup-v1", False, "control groups of the node", "节点控制组"),
+    ],
+)
+def test_a_node_s_page_says_what_holds_the_host_beside_its_cards(
+    pool, node, admin, held_by, is_warned, english, chinese
+):
+    path = f"/pool/nodes/{pool['node']}/"
+    assert 'data-test="host-held"' not in admin.get(path).content.decode(), "it has no cards"
+    node.info = node.info.model_copy(update={"host_held_by": held_by})
+    node.sync(slices=[report(Slice.plain.get(uid=pool["program"]))])
+    for language, sentence in (("en", english), ("zh-hans", chinese)):
+        admin.cookies["django_language"] = language
+        text = admin.get(path).content.decode()
+        assert sentence in text
+        assert ('data-test="host-unheld"' in text) == is_warned
+
+
+@pytest.mark.req("PLAT-OPS-22")
+def test_a_slice_s_page_says_what_it_uses_of_its_host_and_what_holds_that(pool, node, admin):
+    row = Slice.plain.get(uid=pool["program"])
+    path = f"/pool/slices/{row.uid}/"
+    assert 'data-test="host-part"' not in admin.get(path).content.decode(), "it asked for none"
+    Slice.plain.filter(pk=row.pk).update(host_cpu_milli=1500, host_memory_mib=512)
+    used = {"host_cpu_used_milli": 1250, "host_memory_used_mib": 300, "host_enforced_by": "watch"}
+    node.sync(slices=[report(row, **used)])
+    text = " ".join(admin.get(path).content.decode().split())
+    assert "in use: 1.25 cores, 300 MiB" in text
+    assert "watching main memory; nothing holds the processor" in text
+
+
 @pytest.mark.parametrize(
     ("isolation", "english", "chinese"),
     [

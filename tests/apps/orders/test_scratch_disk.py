@@ -58,7 +58,7 @@ def test_what_is_sold_is_priced_reserved_and_told_to_the_node(shop: Scene):
     assert part.scratch_disk_mib == 20 * 1024
     Slice.plain.filter(pk=part.pk).update(disk_used_mib=3 * 1024)
     part.refresh_from_db()
-    assert delivered_lines(row.tenant, row, [part], ())[-1] == DeliveredLine("scratch_disk", 20, 20, 3)
+    assert delivered_lines(row.tenant, row, [part])[-1] == DeliveredLine("scratch_disk", 20, 20, 3)
     assert shop.charge(form.orders.get()).amounts["scratch_disk"] == 20
 
 

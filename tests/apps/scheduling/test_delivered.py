@@ -1,10 +1,7 @@
 """On a resource's page: what was sold beside what is kept for it and measured; and of a session its key."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
-from apps.billing.models import UsageRecord
 from apps.fleet.models import Node, Slice
 from apps.fleet.selectors import slice_list
 from apps.kernel.actor import SYSTEM
@@ -30,15 +27,15 @@ def submitted(person, tenant, **more):
     return workload_request(actor=person.actor, tenant=tenant, asked=asked)
 
 
-def lines_of(row, usage=()):
-    return delivered_lines(row.tenant, row, list(slice_list(workload_uids=[row.uid])), usage)
+def lines_of(row):
+    return delivered_lines(row.tenant, row, list(slice_list(workload_uids=[row.uid])))
 
 
 @pytest.mark.req("PLAT-SVC-18")
 def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
     row = submitted(alice, acme)
-    sold = [DeliveredLine("compute_share", 60, None, None), DeliveredLine("gpu_memory", 2048, None, None)]
-    assert lines_of(row) == sold
+    sold = {"compute_share": 60, "gpu_memory": 2048, "cpu": 3.0, "memory": 1024}
+    assert lines_of(row) == [DeliveredLine(code, amount, None, None) for code, amount in sold.items()]
     cycle_run(actor=SYSTEM)
     one, two = Slice.plain.filter(workload_uid=row.uid).order_by("pk")
     figures = {
@@ -47,19 +44,23 @@ def test_what_is_sold_kept_and_measured_stands_side_by_side(alice, acme):
         "disk_used_mib": 70,
         "disk_limit_mib": 10_240,
     }
-    Slice.plain.filter(pk=one.pk).update(**figures)
-    now = datetime.now(UTC)
-    record = UsageRecord(slice_uid=str(two.uid), start_at=now, end_at=now + timedelta(seconds=10), seconds=10)
-    record.cpu_seconds = 15
-    assert lines_of(row, [record]) == [
+    Slice.plain.filter(pk=one.pk).update(**figures, host_cpu_used_milli=1400, host_memory_used_mib=200)
+    Slice.plain.filter(pk=two.pk).update(host_cpu_used_milli=100, host_enforced_by="watch")
+    assert lines_of(row) == [
         DeliveredLine("compute_share", 60, 60, 12.5),
         DeliveredLine("gpu_memory", 2048, 2048, 300),
-        DeliveredLine("cpu", None, 3.0, 1.5),
-        DeliveredLine("memory", None, 1024, None),
+        DeliveredLine("cpu", 3.0, 3.0, 1.5),
+        DeliveredLine("memory", 1024, 1024, 200),
     ]
     page = alice.page().get(f"/resources/{row.uid}/").content.decode()
     assert page.count('data-test="delivered-line"') == 4
     assert "12.5 %" in page
+    text = " ".join(page.split())
+    assert page.count('data-test="slice-host"') == 2
+    assert "1.40 / 1.5 cores" in text
+    assert "200 MiB / 512 MiB" in text
+    assert "– / 512 MiB" in text, "its node does not measure it"
+    assert "watching main memory; nothing holds the processor" in text
     assert page.count('data-test="slice-disk"') == 1, "of a node that watches it"
     assert "70 MiB / 10 GiB" in page
     assert "compute_share<" not in page, "parts have names"

@@ -7,6 +7,8 @@ from django.db import connection
 
 from apps.audit.models import Record
 from apps.billing.models import Charge
+from apps.catalog.pricing.price import price
+from apps.catalog.selectors.prices import price_lines, pricing_line
 from apps.fleet.models import Device, Slice
 from apps.fleet.services import groups, specs
 from apps.identity.models import User
@@ -22,6 +24,7 @@ from apps.orgs.services.business_systems import (
 )
 from apps.orgs.services.organizations import organization_create
 from apps.scheduling.models import QuotaHold, Workload
+from apps.scheduling.selectors.entitlements.hourly_price import hourly_price
 from apps.scheduling.selectors.workloads import quota_get, workload_get
 from apps.scheduling.services.cycle.cycle_runner import cycle_run
 from apps.scheduling.services.queues.queue_settings import direct_commodity_set, queue_change, queue_ensure
@@ -30,7 +33,7 @@ from apps.scheduling.services.workloads.slice_reports import slice_ended
 from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
 from apps.tenancy.models import Tenant
-from tests.apps.catalog.market import commodity_make
+from tests.apps.catalog.market import PRICES, RANGES, commodity_make
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import ended, started
 from tests.harness.money import account_ready
@@ -286,6 +289,28 @@ def test_it_is_charged_by_the_direct_commodity(api):
     charge = Charge.plain.get()
     assert charge.price_version.commodity.number == "GPU-1"
     assert charge.amounts == {"compute_share": 30, "gpu_memory": 1024}
+
+
+def test_what_it_has_of_its_node_is_charged_too(api):
+    commodity = commodity_make()
+    direct_commodity_set(actor=SYSTEM, commodity=commodity)
+    found = submit(api, host_cpu_milli=1500, host_memory_mib=512)
+    amounts = {"compute_share": 30, "gpu_memory": 1024, "cpu": 2, "memory": 512}
+    assert Charge.plain.get().amounts == amounts, "a core that is begun is charged whole"
+    lines = [pricing_line(line) for line in price_lines(Charge.plain.get().price_version_id).values()]
+    assert hourly_price(row_of(found)) == price(lines, amounts, 1, 3600).total
+
+
+@pytest.mark.req("ELA-1907", "ELA-1911")
+def test_what_it_has_of_its_node_is_not_free_by_omission(api):
+    no_memory = commodity_make(components=RANGES[:3], prices=PRICES[:3])
+    direct_commodity_set(actor=SYSTEM, commodity=no_memory)
+    error = submit(api, expect=409, host_cpu_milli=1000, host_memory_mib=512)
+    assert error["code"] == "direct_work_unpriced"
+    assert "of its node: Main memory" in error["message"]
+    assert "has GPU development environment sell it too, with a price" in error["cure"]
+    assert not Workload.objects.across().exists()
+    submit(api, host_cpu_milli=1000)
 
 
 @pytest.mark.req("ELA-1907", "ELA-1911")

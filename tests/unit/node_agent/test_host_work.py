@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
+from node_agent import node
 from node_agent.config import AgentSettings
-from node_agent.drivers.base import Device, DriverError
+from node_agent.devices import Found
+from node_agent.drivers.base import Device, DriverError, Measurement
 from node_agent.drivers.slices.host import HostSlices
 from node_agent.machine import DevicesFound, Machine, Observed, Start
+from node_agent.node import Node
 from node_agent.protocol.messages import DesiredSession, DesiredSlice, DeviceReport, WorkSpec
+from node_agent.remote_config import Configured
+from node_agent.runtime.limits.cgroup import Cgroup
 from node_agent.runtime.limits.cgroup_v1 import CgroupV1, cgroup_v1_make
-from node_agent.runtime.records.slice_records import UNBOUNDED_MIB, SliceSpec
-from node_agent.runtime.shim.measures.kernel_limits import HostLimits
+from node_agent.runtime.records.slice_records import UNBOUNDED_MIB, ShimState, SliceSpec
+from node_agent.runtime.shim.measures import kernel_limits
+from node_agent.runtime.shim.measures.device_meter import CpuMeter
+from node_agent.runtime.shim.measures.kernel_limits import HostLimits, KernelLimits
 from node_agent.runtime.shim.programs.work_variables import environment
+from node_agent.runtime.shim.programs.workload_process import Work
+from node_agent.runtime.shim.sharing.share import Share
+from node_agent.runtime.shim.sharing.use import Use, cores_parted, memory_parted
 from tests.unit.node_agent.test_machine import held, machine, replied, report, wanted
 
 CARD = Device(uid="GPU-1", index=0, vendor="nvidia", model="A100", memory_mib=40_960, cores=108,
@@ -80,6 +93,109 @@ def test_its_limits_are_what_was_asked_of_the_host(
     assert (env["OMP_NUM_THREADS"], env["WEIR_HOST_CPU_MILLI"]) == (threads, str(milli))
 
 
+def beside(**changes: Any) -> SliceSpec:
+    """A share of 30 % of two cores and 256 MiB, with 1.5 cores and 512 MiB of the host."""
+    return replace(spec(1500, 512, 2), compute_percent=30, memory_mib=256, **changes)
+
+
+def test_a_share_of_the_processor_is_held_as_one_with_the_host_beside_it() -> None:
+    made = beside()
+    assert (made.limit_percent, made.limit_mib, made.threads) == (105, 768, 3)
+    plain = replace(made, host_cpu_milli=0, host_memory_mib=0)
+    assert (plain.limit_percent, plain.limit_mib, plain.threads) == (30, 256, 1)
+    session = beside(kind="session", session={"token": "t"})
+    assert (session.limit_percent, session.limit_mib) == (105, 256), "its worker accounts its share"
+    card = beside(vendor="nvidia")
+    assert (card.limit_percent, card.limit_mib, card.threads) == (30, 256, 2), "a card is not its host"
+
+
+def test_what_is_used_fills_the_share_and_what_is_beyond_is_the_hosts() -> None:
+    made = beside()
+    assert cores_parted(made, Use(90.0, 1.8, 600), 30) == (30, 1200)
+    assert cores_parted(made, Use(20.0, 0.4, 600), 30) == (20, 0)
+    assert cores_parted(made, Use(90.0, 1.8, 600), 15) == (15, 1500), (
+        "its share while an oversold device is busy"
+    )
+    assert cores_parted(made, Use(None, None, 0), 30) == (None, None)
+    assert (memory_parted(made, Use(None, None, 600), 256), memory_parted(made, Use(None, None, 9), 256)) == (
+        (256, 344),
+        (9, 0),
+    )
+    plain = replace(made, host_cpu_milli=0, host_memory_mib=0)
+    assert cores_parted(plain, Use(31.0, 0.62, 9), 30) == (31, None)
+    assert memory_parted(plain, Use(None, None, 9), 256) == (9, None)
+
+
+def test_what_is_used_of_a_card_and_of_its_host_is_measured_apart() -> None:
+    card = beside(vendor="nvidia")
+    assert cores_parted(card, Use(28.0, 1.2, 9), 30) == (28, 1200)
+    assert cores_parted(card, Use(None, 0.25, 9), 30) == (None, 250), "its own service holds it"
+    assert memory_parted(card, Use(None, None, 200, 90), 256) == (200, 90)
+    host = spec(1500, 512, 2)
+    assert (cores_parted(host, Use(50.0, 1.0, 9), 0), memory_parted(host, Use(None, None, 9), 0)) == (
+        (50, 1000),
+        (9, 9),
+    )
+
+
+def test_one_control_group_holds_share_and_host_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder stands for the group: version 2 is not to be had on every machine that runs this."""
+    monkeypatch.setattr(kernel_limits, "cgroup_make", lambda name: Cgroup(tmp_path))
+    limits, meter = KernelLimits(), CpuMeter("dev", 2)
+    made, state = beside(), ShimState("h", 1, "dev", 30, 256, 1, 1, "boot")
+    limits.take(made, meter, state)
+    assert limits.host is None
+    assert (tmp_path / "memory.max").read_text() == str(768 << 20)
+    assert (state.memory_enforced_by, state.compute_enforced_by, state.host_enforced_by) == (
+        "cgroup-v2",
+        "cgroup-v2",
+        "",
+    )
+    work = SimpleNamespace(cpu_seconds=float, limit_memory=lambda *_: None, memory_mib=lambda limit_mib: 700)
+    share = Share(made, cast(Work, work), meter, limits.share, 0)
+    share.begin(0)
+    assert (tmp_path / "cpu.max").read_text() == "210000 100000"
+    assert share.resize(50, 300) == ""
+    assert (tmp_path / "cpu.max").read_text() == "250000 100000"
+    assert (tmp_path / "memory.max").read_text() == str(812 << 20)
+    assert share.resize(50, 128).startswith("700 MiB are in use and 640 MiB asked")
+    assert (tmp_path / "memory.max").read_text() == str(812 << 20)
+
+
+def test_in_an_image_groups_of_version_1_hold_both_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders stand for the groups, as above."""
+    memory, cpu = tmp_path / "memory", tmp_path / "cpu"
+    for path in (memory, cpu):
+        path.mkdir()
+    (memory / "memory.limit_in_bytes").touch()
+    monkeypatch.setattr(kernel_limits, "cgroup_make", lambda name: None)
+    monkeypatch.setattr(kernel_limits, "cgroup_v1_make", lambda name: CgroupV1(memory, cpu))
+    limits, state = KernelLimits(), ShimState("h", 1, "dev", 30, 256, 1, 1, "boot")
+    limits.take(beside(image={"root": "/"}), CpuMeter("dev", 2), state)
+    assert (memory / "memory.limit_in_bytes").read_text() == str(768 << 20)
+    assert (limits.share, limits.host) == (CgroupV1(memory, cpu), None)
+    limits.take(beside(), CpuMeter("dev", 2), state)
+    assert limits.share is None, "without an image the data limit refuses more in the program's own line"
+    assert (state.memory_enforced_by, state.compute_enforced_by) == ("rlimit-data+watch", "duty-cycle")
+
+
+def test_an_operator_is_told_where_nothing_holds_the_host_beside_a_card(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = AgentSettings(name="a")
+    made = Node(Configured(settings))
+    assert made.info().host_held_by == "", "there is no card"
+    card = SimpleNamespace(last=(Found(CARD, Measurement()),))
+    monkeypatch.setattr(made, "_devices", card)
+    monkeypatch.setattr(node, "host_held_by", lambda: "")
+    assert [made.info().host_held_by for _ in range(2)] == ["nothing"] * 2
+    assert caplog.text.count("the processor that work on a card asked for of its host is not held") == 1
+
+
 def test_its_devices_are_hidden_and_it_gives_no_shares() -> None:
     driver = HostSlices(AgentSettings(name="a"))
     assert driver.make(asked(), CARD).env == {"CUDA_VISIBLE_DEVICES": ""}
@@ -121,3 +237,5 @@ def test_without_control_groups_the_log_says_what_holds_the_host(tmp_path: Path)
         "main memory is watched, the processor is not held"
     )
     assert HostLimits(1500, 512, None).end([], None) is None
+    words = [HostLimits(1500, 512, None), HostLimits(1500, 0, None), HostLimits(1, 1, Cgroup(tmp_path))]
+    assert [each.enforced_by for each in words] == ["watch", "nothing", "cgroup-v2"]

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from apps.fleet.models import Slice
 from apps.fleet.services.clock_skew import clock_correct
-from apps.fleet.services.slices.slice_termination import END_FIELDS, slice_end
+from apps.fleet.services.slices.slice_termination import END_FIELDS, USE_FIELDS, slice_end
 from apps.fleet.services.slices.usage import CLOCK_SKEW
 from apps.fleet.states import SLICE, SliceState
 from node_agent.protocol.fields import TERMINAL_STATES
@@ -12,7 +12,7 @@ from node_agent.protocol.slices import SliceReport
 
 MEASURE_EVERY = timedelta(seconds=5)
 STATE_FIELDS = [
-    *END_FIELDS[:-2],
+    *(name for name in END_FIELDS if name not in USE_FIELDS),
     "exit_code",
     "started_at",
     "checkpoint_at",
@@ -25,8 +25,7 @@ MEASURE_FIELDS = [
     "usage_until",
     "usage_doubted",
     "log_next",
-    "delivered_percent",
-    "memory_used_mib",
+    *USE_FIELDS,
     "disk_used_mib",
     "disk_limit_mib",
     "measured_at",
@@ -35,6 +34,7 @@ MEASURE_FIELDS = [
     "session",
     "service",
     "size_step",
+    "host_enforced_by",
     "surplus_percent",
     "surplus_mib",
 ]
@@ -61,6 +61,7 @@ def slice_observe(row: Slice, report: SliceReport, *, now: datetime) -> bool:
         row.started_at = max(min(at, now), row.created_at - CLOCK_SKEW)
     row.memory_enforced_by = report.memory_enforced_by or row.memory_enforced_by
     row.compute_enforced_by = report.compute_enforced_by or row.compute_enforced_by
+    row.host_enforced_by = report.host_enforced_by or row.host_enforced_by
     row.driver_enforced, row.is_mounted = report.driver or row.driver_enforced, report.mounted
     row.size_step = max(row.size_step, report.size_step)
     _session_observe(row, report)
@@ -104,7 +105,8 @@ def _checkpoint_observe(row: Slice, report: SliceReport, now: datetime) -> None:
 def _measure(row: Slice, report: SliceReport, now: datetime) -> None:
     if report.state != "running":
         return
-    row.delivered_percent, row.memory_used_mib = report.delivered_percent, report.memory_used_mib
+    for name in USE_FIELDS:
+        setattr(row, name, getattr(report, name))
     row.disk_used_mib, row.disk_limit_mib = report.disk_used_mib, report.disk_limit_mib
     if row.measured_at is None or now - row.measured_at >= MEASURE_EVERY:
         row.measured_at = now

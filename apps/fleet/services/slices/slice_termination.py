@@ -14,6 +14,8 @@ from apps.fleet.states import FINAL, MoveState, SliceKind, SliceState
 from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 
+# What was measured of it last, and is told no more once it has ended.
+USE_FIELDS = ("delivered_percent", "memory_used_mib", "host_cpu_used_milli", "host_memory_used_mib")
 END_FIELDS = [
     "state",
     "reason_code",
@@ -21,8 +23,7 @@ END_FIELDS = [
     "ended_at",
     "final_at",
     "closed_at",
-    "delivered_percent",
-    "memory_used_mib",
+    *USE_FIELDS,
 ]
 FAILED = frozenset({SliceState.FAILED, SliceState.LOST})
 
@@ -35,7 +36,8 @@ def slice_end(row: Slice, to: str, *, now: datetime, at: datetime, reason_code: 
     row.reason_code, row.reason = reason_code, reason[:500]
     row.ended_at = max(min(at, now), row.started_at or min(row.created_at, now))
     row.final_at = now
-    row.delivered_percent = row.memory_used_mib = None
+    for name in USE_FIELDS:
+        setattr(row, name, None)
 
 
 def slice_close(row: Slice, *, now: datetime, is_given_up: bool = False) -> bool:

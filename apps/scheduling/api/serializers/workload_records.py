@@ -26,6 +26,12 @@ class WorkloadSliceOut(serializers.Serializer):
     memory_mib = serializers.IntegerField()
     delivered_percent = serializers.FloatField(allow_null=True)
     memory_used_mib = serializers.IntegerField(allow_null=True)
+    host_cpu_used_milli = serializers.IntegerField(
+        allow_null=True, help_text="Of the processor that it asked for of its node beside its share."
+    )
+    host_memory_used_mib = serializers.IntegerField(
+        allow_null=True, help_text="Of the main memory that it asked for of its node beside its share."
+    )
     disk_used_mib = serializers.IntegerField(allow_null=True, help_text="Of its node's scratch disk.")
     disk_limit_mib = serializers.IntegerField(
         allow_null=True, help_text="What it may keep there; it ends with more."
@@ -69,6 +75,12 @@ class WorkloadGrantOut(serializers.Serializer):
     memory_mib = serializers.IntegerField()
     delivered_percent = serializers.FloatField(allow_null=True)
     memory_used_mib = serializers.IntegerField(allow_null=True)
+    host_cpu_used_milli = serializers.IntegerField(
+        allow_null=True, help_text="Of the processor that it asked for of its node beside its share."
+    )
+    host_memory_used_mib = serializers.IntegerField(
+        allow_null=True, help_text="Of the main memory that it asked for of its node beside its share."
+    )
     disk_used_mib = serializers.IntegerField(allow_null=True, help_text="Of its node's scratch disk.")
     disk_limit_mib = serializers.IntegerField(
         allow_null=True, help_text="What it may keep there; it ends with more."

@@ -8,7 +8,7 @@ from apps.catalog.pricing.price import price
 from apps.catalog.selectors.prices import price_lines, price_version_get, pricing_line
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import policy_get
-from apps.scheduling.types import COMPUTE_COMPONENT, MEMORY_COMPONENT
+from apps.scheduling.types import Amounts
 
 _HOUR_S = 3600
 
@@ -21,7 +21,14 @@ def hourly_price(row: Workload, shares: int | None = None) -> Decimal | None:
     if version is None:
         return None
     lines = price_lines(version.pk)
-    held = {COMPUTE_COMPONENT: row.compute_percent, MEMORY_COMPONENT: row.memory_mib}
+    held = Amounts(
+        row.shares,
+        row.compute_percent,
+        row.memory_mib,
+        host_cpu_milli=row.host_cpu_milli,
+        host_memory_mib=row.host_memory_mib,
+        scratch_disk_mib=row.scratch_disk_mib,
+    ).components()
     amounts = {code: held[code] for code in lines if code in held}
     priced = price([pricing_line(lines[code]) for code in amounts], amounts, shares or row.shares, _HOUR_S)
     return priced.total

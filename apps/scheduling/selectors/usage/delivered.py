@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.billing.models import UsageRecord
 from apps.billing.selectors.charges import charge_amounts
 from apps.fleet.models import Slice
 from apps.scheduling.models import Workload
@@ -24,13 +23,8 @@ class DeliveredLine:
     measured: float | None
 
 
-def delivered_lines(
-    tenant: Tenant, row: Workload, parts: Sequence[Slice], usage: Sequence[UsageRecord]
-) -> list[DeliveredLine]:
-    """A line for each component that was sold to the tenant, or that a node keeps for it.
-
-    `parts` are its slices, `usage` its newest records, newest first.
-    """
+def delivered_lines(tenant: Tenant, row: Workload, parts: Sequence[Slice]) -> list[DeliveredLine]:
+    """A line for each component that was sold to the tenant, or that a node keeps for it. `parts` are its slices."""
     sold, count = charge_amounts(tenant=tenant, workload_uid=row.uid)
     live = [part for part in parts if not part.is_final]
     on_card = [part for part in live if not part.is_on_host]
@@ -44,8 +38,8 @@ def delivered_lines(
     measured: Mapping[str, float | None] = {
         "compute_share": _sum(on_card, lambda part: part.delivered_percent),
         "gpu_memory": _sum(on_card, lambda part: part.memory_used_mib),
-        "cpu": _cores(live, usage),
-        "memory": _sum([part for part in live if part.is_on_host], lambda part: part.memory_used_mib),
+        "cpu": _sum(live, _cores),
+        "memory": _sum(live, lambda part: part.host_memory_used_mib),
         "scratch_disk": _sum(live, _disk_gib),
     }
     return [
@@ -61,12 +55,17 @@ def delivered_lines(
 
 
 def _sold(row: Workload, code: str, sold: Mapping[str, int], count: int) -> float | None:
-    """What an order bought stays what it bought; direct work is charged by what it is resized to."""
+    """What an order bought stays what it bought; direct work has what it is resized to, and parts of cores that are
+    charged as whole ones."""
     if code not in sold:
         return None
-    if row.is_direct and code in ("compute_share", "gpu_memory"):
-        each = row.compute_percent if code == "compute_share" else row.memory_mib
-        return each * (row.active_shares if row.active_shares is not None else row.shares)
+    direct: Mapping[str, float] = {
+        "compute_share": row.compute_percent,
+        "gpu_memory": row.memory_mib,
+        "cpu": row.host_cpu_milli / _MILLI,
+    }
+    if row.is_direct and code in direct:
+        return direct[code] * (row.active_shares if row.active_shares is not None else row.shares)
     return sold[code] * count
 
 
@@ -79,12 +78,5 @@ def _sum(parts: Sequence[Slice], figure: Callable[[Slice], float | None]) -> flo
     return sum(found) if found else None
 
 
-def _cores(live: Sequence[Slice], usage: Sequence[UsageRecord]) -> float | None:
-    """Cores in use over each slice's newest vouched interval."""
-    newest: dict[str, UsageRecord] = {}
-    for record in usage:
-        newest.setdefault(record.slice_uid, record)
-    records = [newest[str(part.uid)] for part in live if str(part.uid) in newest]
-    if not records:
-        return None
-    return sum(float(record.cpu_seconds) / max(record.seconds, 1) for record in records)
+def _cores(part: Slice) -> float | None:
+    return None if part.host_cpu_used_milli is None else part.host_cpu_used_milli / _MILLI

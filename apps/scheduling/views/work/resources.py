@@ -230,7 +230,7 @@ def resource(request: TenantRequest, uid: UUID) -> HttpResponse:
     usage = list(usage_list(tenant=tenant, workload_uid=row.uid)[:USAGE_SHOWN])
     context |= {
         "usage": usage,
-        "delivered": delivered_lines(tenant, row, [part.slice for part in context["parts"]], usage),
+        "delivered": delivered_lines(tenant, row, [part.slice for part in context["parts"]]),
         **_outputs(request, row, parts),
         "chart": use_option(usage[::-1]),
         "cost": workload_cost(tenant=tenant, workload_uid=row.uid),

@@ -1,4 +1,5 @@
-"""What control groups hold of one work: its share, where its device is the processor; else what it has of the host."""
+"""What control groups hold of one work: its share, where its device is the processor, with what it has of the host
+beside it; else what it has of the host by itself."""
 
 from __future__ import annotations
 
@@ -14,18 +15,33 @@ from node_agent.runtime.shim import ending
 from node_agent.runtime.shim.ending import End
 from node_agent.runtime.shim.measures.device_meter import DeviceMeter
 
+WATCH, NOTHING, BESIDE = "watch", "nothing", "share+watch"
+"""How the host is held where no control group of its own does: main memory alone is watched, nothing is held, or the
+processor is held as one with the share and main memory is watched beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostLimits:
     """What one work may use of its host, in thousandths of a core and MiB (0: not limited). Without a control group
-    main memory is watched, and nothing holds the processor."""
+    main memory is watched, and nothing holds the processor. `share_meter` tells what of main memory is the share of a
+    session whose device is the processor, and is accounted by its worker; None: nothing of it is."""
 
     cpu_milli: int
     memory_mib: int
     group: Cgroup | CgroupV1 | None
+    share_meter: DeviceMeter | None = None
+
+    @property
+    def enforced_by(self) -> str:
+        """What holds it, as a word."""
+        if self.share_meter is not None:
+            return BESIDE
+        return self.group.version if self.group is not None else WATCH if self.memory_mib else NOTHING
 
     def describe(self) -> str:
         """What holds it, for the work's log."""
+        if self.share_meter is not None:
+            return f"{self.memory_mib} MiB of main memory of the host beside its share, which is watched"
         wanted = [f"{self.cpu_milli / 1000:g} cores"] if self.cpu_milli else []
         wanted += [f"{self.memory_mib} MiB of main memory"] if self.memory_mib else []
         if self.group is not None:
@@ -42,7 +58,9 @@ class HostLimits:
         if self.group is not None:
             is_over = self.group.memory_kills() > kills_before
         else:
-            is_over = proc.memory_mib(pids, limit_mib=self.memory_mib, shared=shared) > self.memory_mib
+            share_mib = self.share_meter.memory_mib(pids, 0) if self.share_meter is not None else 0
+            limit_mib = self.memory_mib + share_mib
+            is_over = proc.memory_mib(pids, limit_mib=limit_mib, shared=shared) > limit_mib
         return ending.out_of_host_memory(self.memory_mib) if is_over else None
 
     def remove(self) -> None:
@@ -52,7 +70,7 @@ class HostLimits:
 
 @dataclass(slots=True)
 class KernelLimits:
-    """The control groups of one work: of its share, and of its host beside a share of a card."""
+    """The control groups of one work: of its share, and of its host beside a share that is not the host's."""
 
     share: Cgroup | CgroupV1 | None = None
     host: HostLimits | None = None
@@ -69,6 +87,8 @@ class KernelLimits:
         state.memory_enforced_by = memory_holder or spec.memory_enforced_by or device_meter.memory_enforced_by
         state.compute_enforced_by = holder or spec.compute_enforced_by or device_meter.compute_enforced_by
         self.host = host_limits_make(spec, device_meter)
+        # Held as one with the share, who holds that holds it.
+        state.host_enforced_by = self.host.enforced_by if self.host is not None else ""
 
     def remove(self) -> None:
         """End what is left in them and take them away."""
@@ -78,8 +98,12 @@ class KernelLimits:
 
 
 def host_limits_make(spec: SliceSpec, device_meter: DeviceMeter) -> HostLimits | None:
-    """For work on a card that asked for some of its host. Where the device is the processor, its share is that."""
-    if device_meter.is_cpu or not (spec.host_cpu_milli or spec.host_memory_mib):
+    """For work that asked for some of its host. Where the device is the processor, that is held as one with the share;
+    but for a session, whose worker accounts the share, so that main memory is watched beside it."""
+    if device_meter.is_cpu:
+        is_beside = spec.is_session and spec.host_memory_mib
+        return HostLimits(0, spec.host_memory_mib, None, device_meter) if is_beside else None
+    if not (spec.host_cpu_milli or spec.host_memory_mib):
         return None
     name = f"{spec.slice_uid}-{os.getpid()}-host"
     group: Cgroup | CgroupV1 | None = cgroup_make(name) or cgroup_v1_make(name)

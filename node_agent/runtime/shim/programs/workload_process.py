@@ -168,7 +168,7 @@ class Work:
     @property
     def _entered(self) -> Cgroup | CgroupV1 | None:
         """The control group that the work's processes are in."""
-        return self._host.group if self._host is not None else self._group
+        return self._host.group if self._host is not None and self._host.group is not None else self._group
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -291,6 +291,10 @@ class Work:
         if self._group is not None and not self._spec.is_session:
             return self._group.memory_mib()
         return self._device_meter.memory_mib(self.pids, limit_mib, self._namespaces)
+
+    def main_memory_mib(self, limit_mib: int) -> int:
+        """Main memory of the whole tree now, in MiB; exact where it is more than the limit."""
+        return proc.memory_mib(self.pids, limit_mib=limit_mib, shared=self._namespaces)
 
     def limit_memory(self, memory_mib: int, room_mib: int | None) -> None:
         """Hold each process's data to the limit, and to what it has now plus the room there is.

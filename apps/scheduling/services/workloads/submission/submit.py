@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.billing.services.charges import charge_close
 from apps.billing.services.charges_many import charges_open
@@ -53,7 +54,8 @@ from apps.scheduling.services.workloads.submission.replicas import replicas_read
 from apps.scheduling.states import AfterWork, DecisionKind
 from apps.scheduling.types import (
     COMPUTE_COMPONENT,
-    DISK_COMPONENT,
+    CPU_COMPONENT,
+    HOST_MEMORY_COMPONENT,
     MEMORY_COMPONENT,
     Amounts,
     WorkImage,
@@ -62,6 +64,9 @@ from apps.scheduling.types import (
 )
 from apps.tenancy.models import Tenant
 from weir_wire.workload_request import asks
+
+# What direct work asks for of its node is named by these.
+_OF_NODE = {CPU_COMPONENT: gettext_lazy("CPU"), HOST_MEMORY_COMPONENT: gettext_lazy("Main memory")}
 
 
 @service(P.OPERATE)
@@ -91,7 +96,9 @@ def take_in(actor: Actor, tenant: Tenant, rows: Sequence[Workload], amounts: Amo
     """Save alike new work with its quota, its charge, what it waits for and the begin of its time line; internal to the
     app's services."""
     # Read before anything is written: in a pipe what is read waits for all that was sent before.
-    quote = quote_of(amounts)
+    first = rows[0]
+    of_node = replace(amounts, host_cpu_milli=first.host_cpu_milli, host_memory_mib=first.host_memory_mib)
+    quote = quote_of(of_node)
     if not rows[0].waits_for_quota:
         wanted = {row.uid: amounts.quota() for row in rows}
         quotas_hold(
@@ -309,25 +316,33 @@ def quote_of(amounts: Amounts) -> dict[str, object]:
 
 
 def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
-    """The prices in force now, for what a share has of a device, and of its node's disk where that is priced."""
+    """The prices in force now, for what a share has of a device and of its node; of the node's disk where that is
+    priced. What has no price is not given for nothing: DirectWorkUnpriced."""
     version = price_version_get(commodity=commodity, at=timezone.now())
     if version is None:
         raise Conflict(
             _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name},
             cure=_("Ask the operator to publish a price."),
         )
-    held = {COMPUTE_COMPONENT: amounts.compute_percent, MEMORY_COMPONENT: amounts.memory_mib}
-    lines = price_lines(version.pk)
+    held, lines = amounts.components(), price_lines(version.pk)
     priced = {code: held[code] for code in lines if code in held}
-    if not priced:
+    if not priced.keys() & {COMPUTE_COMPONENT, MEMORY_COMPONENT}:
         raise DirectWorkUnpriced(
             _(
                 "%(commodity)s prices neither compute nor memory: work without an order cannot be charged as it."
             )
             % {"commodity": commodity.name}
         )
-    if amounts.scratch_disk_mib and DISK_COMPONENT in lines:
-        priced[DISK_COMPONENT] = -(-amounts.scratch_disk_mib // 1024)
+    if lacking := [str(name) for code, name in _OF_NODE.items() if code in held and code not in priced]:
+        raise DirectWorkUnpriced(
+            _("%(commodity)s has no price for what this work asks for of its node: %(parts)s.")
+            % {"commodity": commodity.name, "parts": ", ".join(lacking)},
+            cure=_(
+                "An operator has %(commodity)s sell it too, with a price (0 makes it free), or charges direct work"
+                " by another commodity. Or ask for none of it."
+            )
+            % {"commodity": commodity.name},
+        )
     return {
         "price_version": str(version.uid),
         "amounts": priced,
