@@ -22,6 +22,7 @@ from weir.cli.work import (
     scaling,
     ssh,
     submitting,
+    waiting,
     workloads,
 )
 from weir.errors import WeirClientError
@@ -39,7 +40,7 @@ def _take_in(heading: str, *commands: Callable[..., None], **options: Any) -> No
 
 # What follows the script's name is the script's own.
 _take_in("Your work", running.run, submitting.submit, context_settings=running.CONTEXT)
-_take_in("Your work", *top.COMMANDS, *resources.COMMANDS, *workloads.COMMANDS)
+_take_in("Your work", *top.COMMANDS, *resources.COMMANDS, *workloads.COMMANDS, *waiting.COMMANDS)
 _take_in(
     "Your work", *executing.COMMANDS, *ssh.COMMANDS, *copying.COMMANDS, *outputs.COMMANDS, *metrics.COMMANDS
 )

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from weir.cli.job_files.figures import begin, binary_mib, clock_s, quantity_mib
 from weir.cli.job_files.read import job_of
 from weir.cli.main import app
-from weir.cli.work import submitting
+from weir.cli.work import submitting, waiting
 from weir.errors import WeirClientError
 
 from tests.unit.client.centre import Centre
@@ -72,7 +72,7 @@ class Submitted(Centre):
 def centre(monkeypatch, tmp_path):
     found = Submitted()
     monkeypatch.setattr(submitting, "caller", lambda _ctx: found)
-    monkeypatch.setattr(submitting, "_FIRST_LOOK_S", 0.0)
+    monkeypatch.setattr(waiting, "_FIRST_LOOK_S", 0.0)
     monkeypatch.chdir(tmp_path)
     return found
 
