@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,8 +13,12 @@ from weir.cli.show import one, rows, said, tell
 from weir.config import Config, Contexts, changing, chosen, keep, name_check, replaceable_check
 from weir.errors import ApiError, WeirClientError
 
+if TYPE_CHECKING:
+    from weir.api_types import MeOut, SignInOut
+
 _USUAL_URL, _USUAL_DAYS = "http://localhost:8000", 7
 _UNKNOWN_TOKEN = 401
+_LONGEST_TOKEN = 65_536
 COLUMNS = [
     ("name", "name"),
     ("in use", "in_use"),
@@ -46,13 +51,14 @@ def login(
     if name:
         name_check(name)
     url = (url or _url_of(name)).rstrip("/")
-    tenant = ctx.find_root().params["tenant"]
+    tenant, until = ctx.find_root().params["tenant"], ""
+    answer: MeOut | SignInOut
     if with_token:
         if user or days is not None:
             raise WeirClientError(
                 "A token says whose it is and until when.", "Leave --user and --days out beside --with-token."
             )
-        answer, config, until = _by_token(url, tenant, role)
+        answer, config = _by_token(url, tenant, role)
     else:
         user = user or typer.prompt("User")
         if name:
@@ -76,10 +82,12 @@ def login(
     _tell_overruled(name)
 
 
-def _by_token(url: str, tenant: str, role: str):
-    """Whose the token is, what is to be kept, and what is known of its end. Raises WeirClientError."""
-    token = typer.prompt("Token", hide_input=True) if sys.stdin.isatty() else sys.stdin.read(65_536)
-    token = token.strip()
+def _by_token(url: str, tenant: str, role: str) -> "tuple[MeOut, Config]":
+    """Whose the token is, and what is to be kept. Raises WeirClientError."""
+    if sys.stdin.isatty():
+        token = typer.prompt("Token", hide_input=True).strip()
+    else:
+        token = sys.stdin.buffer.read(_LONGEST_TOKEN).decode("ascii", "replace").strip()
     if not (token and token.isascii() and token.isprintable() and " " not in token):
         raise WeirClientError(
             "The standard input holds no token." if not token else "What came in is no token.",
@@ -87,7 +95,7 @@ def _by_token(url: str, tenant: str, role: str):
         )
     with Client(url, token, tenant=tenant, role=role) as client:
         found = client.me()
-        return found, Config(client.url, token, tenant, role, found["user"]["username"]), ""
+        return found, Config(client.url, token, tenant, role, found["user"]["username"])
 
 
 def _kept(name: str) -> Config | None:

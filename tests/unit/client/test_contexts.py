@@ -148,6 +148,7 @@ def test_a_token_comes_in_by_the_standard_input():
         ("t-a t-b", "is no token"),
         ("t-a\nt-b\n", "is no token"),
         ("t-é", "is no token"),
+        (b"t-\xff\xfe", "is no token"),
         ("\x1b[0m", "is no token"),
         ("unknown", "not known"),
     ],

@@ -54,7 +54,7 @@ class Awaited:
         return self.found["state"] in _ENDED
 
     @property
-    def told(self) -> str:
+    def standing(self) -> str:
         """How it stands, in a line."""
         if not self._is_array:
             return f"{self.found['no']} {self.found['state']}. {self.found['reason']}".strip()
@@ -86,9 +86,9 @@ def until_ended(awaited: Sequence[Awaited], *, timeout_s: float | None = None) -
     pause_s, lines = _FIRST_LOOK_S, {id(each): "" for each in awaited}
     while waiting := [each for each in awaited if not each.has_ended]:
         for each in waiting:
-            if each.told != lines[id(each)]:
-                lines[id(each)] = each.told
-                tell(each.told)
+            if each.standing != lines[id(each)]:
+                lines[id(each)] = each.standing
+                tell(each.standing)
         left_s = None if timeout_s is None else timeout_s - (time.monotonic() - began_s)
         if left_s is not None and left_s <= 0:
             return False
