@@ -60,7 +60,7 @@ def gone_through(guide: str, folder: Path, portal: str, **more: str) -> str:
         "HOME": str(folder),
         "WEIR_CONFIG": str(folder / "config.json"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(DOCS.parent),
+        "PYTHONPATH": os.pathsep.join((str(DOCS.parent), str(DOCS.parent / "client"))),
         **more,
     }
     done = subprocess.run(
