@@ -109,9 +109,10 @@ class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Asset
         self._http = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=timeout_s)
 
     @classmethod
-    def from_config(cls, *, tenant: str = "") -> Client:
-        """The caller that `weir login` signed in, or the one named by `WEIR_URL` and `WEIR_TOKEN`."""
-        kept = Config.load()
+    def from_config(cls, *, tenant: str = "", context: str = "") -> Client:
+        """The caller that `weir login` signed in, in the context of that name (see `weir context list`); without one
+        that of `WEIR_URL` and `WEIR_TOKEN`, else of `WEIR_CONTEXT`, else the one in use."""
+        kept = Config.load(context)
         return cls(kept.url, kept.token, tenant=tenant or kept.tenant, role=kept.role)
 
     def __enter__(self) -> Client:

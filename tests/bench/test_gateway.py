@@ -25,6 +25,8 @@ ROUNDS, LARGE_ROUNDS, LARGE_MIB = 400, 20, 5
 MOST_S, LEAST_MIB_S = 0.1, 10
 IMAGE_TOOLS = (REGISTRY, "skopeo", "runc", "umoci", "perl")
 IMAGE_MIB, MOST_COLD_S = 256, 120
+# From the click on an environment to JupyterLab's first byte, where nothing has to be fetched: the quickest of some.
+MOST_WARM_S = 15
 # As `node_agent.web.jupyterlab` starts it.
 LAB = (
     "--ServerApp.sock_mode=0600 --IdentityProvider.token= --PasswordIdentityProvider.hashed_password="
@@ -78,15 +80,16 @@ def test_how_long_an_environment_takes_to_open(stack: Stack, journey: Journey):
     """From the one click to the first byte of JupyterLab."""
     alice = journey.person("alice")
     template = next(row for row in alice.environment_templates() if row["name"] == TEMPLATE.name)
+    times_s = []
     for attempt in ("first", "second", "third"):
         began_s = time.perf_counter()
         work = alice.environment_start(template["uid"])
         caller = Caller(stack, alice.workload_web(work["uid"])["url"])
         assert caller.ready(caller.cookie()).status_code in (200, 302)
-        print(
-            f"{attempt} environment: {time.perf_counter() - began_s:.1f} s from the click to its first byte"
-        )
+        times_s.append(time.perf_counter() - began_s)
+        print(f"{attempt} environment: {times_s[-1]:.1f} s from the click to its first byte")
         alice.workload_stop(work["uid"])
+    assert min(times_s) <= MOST_WARM_S
 
 
 def test_how_long_jupyterlab_of_an_image_takes_to_open(stack: Stack, journey: Journey, tmp_path: Path):
@@ -123,6 +126,7 @@ def test_how_long_jupyterlab_of_an_image_takes_to_open(stack: Stack, journey: Jo
         )
         alice.workload_stop(work["uid"])
     assert min(times_s[1:]) < times_s[0] < MOST_COLD_S
+    assert min(times_s[1:]) <= MOST_WARM_S
 
 
 def test_how_long_work_of_an_image_takes_to_open(stack: Stack, journey: Journey, tmp_path: Path):

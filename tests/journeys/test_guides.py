@@ -60,7 +60,7 @@ def gone_through(guide: str, folder: Path, portal: str, **more: str) -> str:
         "HOME": str(folder),
         "WEIR_CONFIG": str(folder / "config.json"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(DOCS.parent),
+        "PYTHONPATH": os.pathsep.join((str(DOCS.parent), str(DOCS.parent / "client"))),
         **more,
     }
     done = subprocess.run(
@@ -104,7 +104,7 @@ def test_the_example_of_several_devices_trains_from_node_to_node(stack: Stack, t
             [
                 "running with 2 arguments: --lr 0.1",
                 "told on your page",
-                "hello from a Job",
+                "hello from a Job with a secret",
                 "hello from a task",
             ],
         ),

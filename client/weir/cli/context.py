@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from weir.api import Client
+from weir.config import Contexts
 from weir.errors import WeirClientError
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -42,9 +43,27 @@ Work = Annotated[
 ]
 
 
+def known_contexts(incomplete: str) -> list[str]:
+    """For a shell that asks: the contexts whose name begins so. Whatever is wrong, it is not told here."""
+    try:
+        return [name for name in sorted(Contexts.load().named) if name.startswith(incomplete)]
+    except Exception:
+        return []
+
+
+# What a command takes for a context.
+Context = Annotated[str, typer.Argument(help="Its name.", show_default=False, autocompletion=known_contexts)]
+
+
+def context_of(ctx: typer.Context) -> str:
+    """The context given with `--context`; "" where none is."""
+    return str(ctx.find_root().params.get("context") or "")
+
+
 def caller(ctx: typer.Context) -> Client:
-    """The client for the tenant given with `--tenant`, else the kept one."""
-    return Client.from_config(tenant=ctx.find_root().params["tenant"])
+    """The client for the context given with `--context`, else the one in use; for the tenant given with `--tenant`,
+    else the kept one."""
+    return Client.from_config(tenant=ctx.find_root().params["tenant"], context=context_of(ctx))
 
 
 def uid_of(given: str, listed: Callable[[], Iterable[Mapping[str, Any]]], *names: str) -> str:

@@ -1,4 +1,5 @@
-"""What all commands have in common: built when they are called, `--json` anywhere on the line, errors of one line."""
+"""What all commands have in common: built when they are called, `--json` and `--context` anywhere on the line, errors
+of one line."""
 
 import functools
 import inspect
@@ -10,6 +11,7 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 from typer.core import TyperGroup
 
+from weir.cli.context import known_contexts
 from weir.cli.show import tell
 from weir.errors import WeirClientError
 
@@ -22,14 +24,25 @@ def _note_json(ctx: typer.Context, is_asked: bool) -> None:
         ctx.find_root().params["json_"] = True
 
 
+def _note_context(ctx: typer.Context, name: str) -> None:
+    if name:
+        ctx.find_root().params["context"] = name
+
+
 _COMPLETES = "_WEIR_COMPLETE"
 _HELP = {"help_option_names": ["-h", "--help"]}
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_note_json)]
+_CONTEXT = Annotated[
+    str,
+    typer.Option(
+        "--context", help="The context to act in.", callback=_note_context, autocompletion=known_contexts
+    ),
+]
 
 
 class App(typer.Typer):
-    """A group of commands, each of which takes `--json` too. None is built before it is called: with a hundred of
-    them that is what most of a start would be spent on."""
+    """A group of commands, each of which takes `--json` and `--context` too. None is built before it is called: with a
+    hundred of them that is what most of a start would be spent on."""
 
     def __init__(self, *, help: str) -> None:
         self.entries: dict[str, typer.Typer] = {}
@@ -63,7 +76,7 @@ class App(typer.Typer):
             called = name or function.__name__.rstrip("_").replace("_", "-")
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             settings = {**_HELP, **options.pop("context_settings", {})}
-            alone.command(called, context_settings=settings, **options)(_with_json(function))
+            alone.command(called, context_settings=settings, **options)(_with_common(function))
             self._take(called, alone)
             return function
 
@@ -116,7 +129,7 @@ class Commands(TyperGroup):
         sys.exit(1)
 
 
-def _nothing(json_here: _JSON = False) -> None:
+def _nothing(json_here: _JSON = False, context_here: _CONTEXT = "") -> None:
     """Groups do nothing by themselves."""
 
 
@@ -128,15 +141,25 @@ def _summary(app: typer.Typer) -> str:
     return " ".join(told.partition("\n\n")[0].split())
 
 
-def _with_json(function: Function) -> Function:
-    """The function with the option beside its own; what follows a script's name is the script's all the same."""
+def _with_common(function: Function) -> Function:
+    """The function with these options beside its own; what follows a script's name is the script's all the same. One
+    with a `--context` of its own means a cluster's, and takes ours before its name."""
+    own = inspect.signature(function)
+    added = {"json_here": (_JSON, False), "context_here": (_CONTEXT, "")}
+    if "context" in own.parameters:
+        del added["context_here"]
 
     @functools.wraps(function)
-    def run(*args: Any, json_here: bool = False, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{name: value for name, value in kwargs.items() if name not in added})
 
-    option = inspect.Parameter("json_here", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_JSON)
-    own = inspect.signature(function)
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, "json_here": _JSON}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in added.items()
+    ]
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), *options])  # type: ignore[attr-defined]
+    run.__annotations__ = {
+        **function.__annotations__,
+        **{name: kind for name, (kind, _none) in added.items()},
+    }
     return run

@@ -7,11 +7,11 @@ from typing import Any
 import typer
 
 from weir import __version__
-from weir.api import Client
-from weir.cli import billing, ordering, resources, services
+from weir.cli import billing, ordering, resources, services, signing_in
 from weir.cli.centre import components, conformance, fleet, queues, reservations, top, watching
+from weir.cli.context import caller, known_contexts
 from weir.cli.group import App
-from weir.cli.show import one, said, say_json
+from weir.cli.show import say_json
 from weir.cli.stored import access_keys, assets, images, secrets, volumes
 from weir.cli.work import (
     copying,
@@ -22,9 +22,9 @@ from weir.cli.work import (
     scaling,
     ssh,
     submitting,
+    waiting,
     workloads,
 )
-from weir.config import Config
 from weir.errors import WeirClientError
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -40,7 +40,7 @@ def _take_in(heading: str, *commands: Callable[..., None], **options: Any) -> No
 
 # What follows the script's name is the script's own.
 _take_in("Your work", running.run, submitting.submit, context_settings=running.CONTEXT)
-_take_in("Your work", *top.COMMANDS, *resources.COMMANDS, *workloads.COMMANDS)
+_take_in("Your work", *top.COMMANDS, *resources.COMMANDS, *workloads.COMMANDS, *waiting.COMMANDS)
 _take_in(
     "Your work", *executing.COMMANDS, *ssh.COMMANDS, *copying.COMMANDS, *outputs.COMMANDS, *metrics.COMMANDS
 )
@@ -62,6 +62,8 @@ app.add_typer(queues.queues, name="queues")
 app.add_typer(reservations.reservations, name="reservations")
 app.add_typer(reservations.hooks, name="hooks")
 app.heading = "This client"
+_take_in("This client", signing_in.login, signing_in.logout, signing_in.whoami)
+app.add_typer(signing_in.context, name="context")
 
 
 def _version(is_asked: bool) -> None:
@@ -74,50 +76,17 @@ def _version(is_asked: bool) -> None:
 def root(
     json_: bool = typer.Option(False, "--json", help="Print JSON."),
     tenant: str = typer.Option("", envvar="WEIR_TENANT", help="The tenant to act in."),
+    context: str = typer.Option(
+        "",
+        help="The centre to act in, by the name that it has in `weir context list`; else WEIR_CONTEXT, else the"
+        " one in use.",
+        autocompletion=known_contexts,
+    ),
     version_: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="The client's version."
     ),
 ) -> None:
     """Order, run, watch and pay for shares of accelerators."""
-
-
-@app.command()
-def login(
-    ctx: typer.Context,
-    url: str = typer.Argument("http://localhost:8000", help="The centre's address."),
-    user: str = typer.Option(..., "--user", "-u", prompt=True, help="Login account."),
-    password: str = typer.Option(..., envvar="WEIR_PASSWORD", prompt=True, hide_input=True, help="Password."),
-    role: str = typer.Option("", help="The role to act in, where you hold several."),
-    days: int = typer.Option(7, help="How long the token lives."),
-) -> None:
-    """Sign in; the token is kept in a file only you can read."""
-    tenant = ctx.find_root().params["tenant"]
-    client, answer = Client.sign_in(url, user, password, tenant=tenant, days=days)
-    if role:
-        # A role that is not held is said now, and not at every command that follows.
-        with Client(client.url, answer["token"], tenant=tenant, role=role) as acting:
-            acting.me()
-    with client:
-        Config(url=client.url, token=answer["token"], tenant=tenant, role=role).save()
-    names = ", ".join(found["schema"] for found in answer["tenants"]) or "the operators' side"
-    said(ctx, answer, f"Signed in as {answer['user']['username']} ({names}) until {answer['expires_at']}.")
-
-
-@app.command()
-def logout(ctx: typer.Context) -> None:
-    """Revoke the kept token and forget it."""
-    with Client.from_config() as client:
-        client.sign_out()
-    Config.forget()
-    said(ctx, None, "Signed out.")
-
-
-@app.command()
-def whoami(ctx: typer.Context) -> None:
-    """Who you are here, in which role, and what it may do."""
-    with Client.from_config(tenant=ctx.find_root().params["tenant"]) as client:
-        columns = [("user", "user.username"), ("tenant", "tenant"), ("role", "role"), ("may", "permissions")]
-        one(ctx, client.me(), columns)
 
 
 @app.command()
@@ -139,7 +108,7 @@ def api(
     verb = method.upper() or ("POST" if sent else "GET")
     if verb not in _METHODS:
         raise WeirClientError(f"There is no method {method}.", f"Name one of {', '.join(_METHODS)}.")
-    with Client.from_config(tenant=ctx.find_root().params["tenant"]) as client:
+    with caller(ctx) as client:
         answer = client.call(verb, path.removeprefix("/api/v1/").lstrip("/"), body)
     if answer is not None:
         say_json(answer)

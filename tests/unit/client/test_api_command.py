@@ -19,7 +19,7 @@ class Answering(Centre):
 @pytest.fixture
 def centre(monkeypatch):
     found = Answering()
-    monkeypatch.setattr(Client, "from_config", lambda tenant="": found)
+    monkeypatch.setattr(Client, "from_config", lambda tenant="", context="": found)
     return found
 
 

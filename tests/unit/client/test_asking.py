@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 import weir as package
 from typer.testing import CliRunner
-from weir.cli import main
+from weir.cli import signing_in
 from weir.cli.main import app
 from weir.cli.units import cores_milli, instant, memory_mib
 from weir.cli.work import running, submitting, workloads
@@ -237,13 +237,13 @@ class SignInCentre(Centre):
 
 def test_a_role_that_is_not_held_is_refused_at_the_door(monkeypatch, tmp_path):
     monkeypatch.setenv("WEIR_CONFIG", str(tmp_path / "config.json"))
-    monkeypatch.setattr(main, "Client", SignInCentre)
-    signing_in = ("login", "http://centre", "-u", "al", "--role")
-    refused = weir(*signing_in, "nope", env={"WEIR_PASSWORD": "x"})
+    monkeypatch.setattr(signing_in, "Client", SignInCentre)
+    words = ("login", "http://centre", "-u", "al", "--role")
+    refused = weir(*words, "nope", env={"WEIR_PASSWORD": "x"})
     assert refused.exit_code == 1
     assert "do not hold the role nope" in refused.output
     assert not (tmp_path / "config.json").exists()
-    assert weir(*signing_in, "approver", env={"WEIR_PASSWORD": "x"}).exit_code == 0
+    assert weir(*words, "approver", env={"WEIR_PASSWORD": "x"}).exit_code == 0
     assert (tmp_path / "config.json").exists()
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from weir.cli.job_files.figures import begin, binary_mib, clock_s, quantity_mib
 from weir.cli.job_files.read import job_of
 from weir.cli.main import app
-from weir.cli.work import submitting
+from weir.cli.work import submitting, waiting
 from weir.errors import WeirClientError
 
 from tests.unit.client.centre import Centre
@@ -72,7 +72,7 @@ class Submitted(Centre):
 def centre(monkeypatch, tmp_path):
     found = Submitted()
     monkeypatch.setattr(submitting, "caller", lambda _ctx: found)
-    monkeypatch.setattr(submitting, "_FIRST_LOOK_S", 0.0)
+    monkeypatch.setattr(waiting, "_FIRST_LOOK_S", 0.0)
     monkeypatch.chdir(tmp_path)
     return found
 
@@ -133,6 +133,16 @@ def test_a_slurm_script_travels_with_what_it_asks_for(file):
         ("--reservation=class", {"reservation": "class"}),
         ("--signal=B:USR1@120", {"signal": "USR1@120"}),
         ("-d afterok:W-1:W-2,afterany:W-3", {"after_ok": ["W-1", "W-2"], "after_any": ["W-3"]}),
+        ("--tmp=20G", {"scratch_disk_mib": 20480}),
+        ("--container-image=torch:2.13", {"image": "torch:2.13"}),
+        (
+            "--container-image docker://torch --no-container-mount-home --container-writable",
+            {"image": "torch"},
+        ),
+        (
+            "--container-mounts=data:/data:ro,vol://models:/models/m,out:/mnt/out:rw",
+            {"volumes": ["data:/data:ro", "models:/models/m", "out:/mnt/out"]},
+        ),
     ],
 )
 def test_each_slurm_directive_that_is_taken_is_a_field(file, lines, fields):
@@ -145,13 +155,34 @@ def test_each_slurm_directive_that_is_taken_is_a_field(file, lines, fields):
     "line",
     ["-A physics", "-q high", "-o out.txt", "-n 16", "-N 4", "--mem=0", "--export=ALL", "-w n[1-4]", "--gres=fpga:1",
      "-D /nowhere/at/all", "--exclusive", "-d afterok:7", "-d singleton", "-d afterok:W-1?afterok:W-2",
-     "--never-heard-of=1", "--signal=KILL@60", "--signal=x"],
+     "--never-heard-of=1", "--signal=KILL@60", "--signal=x", "--container-image=nvcr.io#nvidia/pytorch:24.01",
+     "--container-image=/images/torch.sqsh", "--container-image=", "--container-mounts=/home/me/data:/data",
+     "--container-mounts=data", "--container-mounts=data:relative", "--container-mounts=data:/data:x-create",
+     "--container-mounts=vol://data/part:/data", "--container-mount-home", "--container-name=mine",
+     "--container-save=/images/mine.sqsh", "--container-workdir=/x", "--container-env=A", "--container-readonly",
+     "--container-remap-root", "--container-entrypoint"],
 )  # fmt: skip
 def test_each_slurm_directive_that_is_not_taken_says_why(file, line):
     found = job(file("job.sh", f"#!/bin/sh\n#SBATCH {line}\ntrue\n"))
     ((text, why),) = left(found).items()
     assert text == f"#SBATCH {line}"
     assert len(why) > 10
+
+
+def test_a_mark_in_a_word_begins_no_comment(file):
+    lines = "--container-image=nvcr.io#nvidia/pytorch:24.01 -t 10 # -p never\n#SBATCH -J 'a # b'"
+    found = job(file("job.sh", f"#!/bin/sh\n#SBATCH {lines}\ntrue\n"))
+    assert list(left(found)) == ["#SBATCH --container-image=nvcr.io#nvidia/pytorch:24.01"]
+    assert (found.request["run_timeout_s"], found.request["name"]) == (600, "a # b")
+    assert "queue" not in found.request
+
+
+def test_of_several_mounts_of_pyxis_each_is_taken_or_named(file):
+    found = job(file("job.sh", "#!/bin/sh\n#SBATCH --container-mounts=/scratch:/scratch,data:/data\ntrue\n"))
+    assert found.request["volumes"] == ["data:/data"]
+    ((text, why),) = left(found).items()
+    assert "/scratch:/scratch" in text
+    assert "name a volume" in why
 
 
 def test_of_a_directive_that_is_said_twice_the_last_counts_and_the_first_is_named(file):
@@ -233,11 +264,122 @@ def test_a_kubernetes_job_is_read(file):
     assert found.request == {
         "name": "train", "queue": "night", "max_attempts": 4, "run_timeout_s": 600, "node": "n1",
         "argv": ["python", "train.py"], "shares": 2, "whole_cards": True, "host_cpu_milli": 1750,
-        "host_memory_mib": 4096, "env": {"A": "1"},
+        "host_memory_mib": 4096, "env": {"A": "1"}, "image": "pytorch", "secrets": ["KEY"],
     }  # fmt: skip
-    assert set(left(found)) == {
-        "metadata.labels.team", "spec.ttlSecondsAfterFinished", "container.image", "env.KEY",
-    }  # fmt: skip
+    assert set(left(found)) == {"metadata.labels.team", "spec.ttlSecondsAfterFinished"}
+    assert any("weir secret set KEY" in each.became for each in found.directives)
+
+
+@pytest.mark.parametrize(
+    ("container", "left_out"),
+    [
+        ({"image": "docker.io/library/python:3.11"}, "container.image: docker.io/library/python:3.11"),
+        ({"image": "python@sha256:" + "0" * 64}, "container.image: python@sha256:" + "0" * 64),
+        ({"image": "Upper"}, "container.image: Upper"),
+    ],
+)
+def test_an_image_of_a_registry_is_left_with_the_way_to_bring_it(file, container, left_out):
+    found = job(file("job.yaml", manifest(**container)))
+    assert "image" not in found.request
+    assert "weir image import" in left(found)[left_out]
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ({"configMapKeyRef": {"name": "c", "key": "k"}}, "no ConfigMaps"),
+        ({"fieldRef": {"fieldPath": "metadata.name"}}, "no pod"),
+        ({"resourceFieldRef": {"resource": "limits.cpu"}}, "no pod"),
+        ({"secretKeyRef": {"name": "s", "key": "k", "optional": True}}, "no secret is optional"),
+        ({"somethingNew": {}}, "with -e"),
+    ],
+)
+def test_a_variable_from_elsewhere_than_a_secret_is_left_with_its_reason(file, source, says):
+    found = job(file("job.yaml", manifest(env=[{"name": "A", "valueFrom": source}])))
+    assert says in left(found)["env.A"]
+    assert "secrets" not in found.request
+
+
+def test_variables_that_a_file_does_not_name_are_left_with_their_reason(file):
+    given = [{"secretRef": {"name": "hf"}}, {"configMapRef": {"name": "settings"}}]
+    why = left(job(file("job.yaml", manifest(envFrom=given))))
+    assert "--secret NAME for each" in why["envFrom.hf"]
+    assert "no ConfigMaps" in why["envFrom.settings"]
+
+
+def with_volumes(volumes, mounts, **container):
+    given = json.loads(manifest(volumeMounts=mounts, **container))
+    given["spec"]["template"]["spec"]["volumes"] = volumes
+    return json.dumps(given)
+
+
+def test_a_claim_of_a_kubernetes_job_is_a_volume(file):
+    volumes = [
+        {"name": "d", "persistentVolumeClaim": {"claimName": "digits", "readOnly": True}},
+        {"name": "o", "persistentVolumeClaim": {"claimName": "out"}},
+    ]
+    mounts = [
+        {"name": "d", "mountPath": "/data/"},
+        {"name": "o", "mountPath": "/mnt/out"},
+        {"name": "o", "mountPath": "/mnt/again", "readOnly": True},
+    ]
+    found = job(file("job.yaml", with_volumes(volumes, mounts)))
+    assert found.request["volumes"] == ["digits:/data:ro", "out:/mnt/out", "out:/mnt/again:ro"]
+    assert not [text for text in left(found) if "olume" in text]
+
+
+def test_an_empty_directory_of_a_kubernetes_job_is_scratch(file):
+    volumes = [
+        {"name": "t", "emptyDir": {"sizeLimit": "10Gi"}},
+        {"name": "v", "emptyDir": {}},
+        {"name": "s", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
+    ]
+    paths = {"t": "/tmp", "v": "/var/tmp", "s": "/dev/shm"}
+    mounts = [{"name": name, "mountPath": path} for name, path in paths.items()]
+    limits = {"nvidia.com/gpu": 2, "ephemeral-storage": "4Gi"}
+    found = job(file("job.yaml", with_volumes(volumes, mounts, resources={"limits": limits})))
+    assert found.request["scratch_disk_mib"] == 7 * 1024, "each of the two shares has half"
+    assert not [text for text in left(found) if "olume" in text]
+
+
+@pytest.mark.parametrize(
+    ("volume", "mount", "says"),
+    [
+        ({"persistentVolumeClaim": {"claimName": "d"}}, {"subPath": "part"}, "mounted whole"),
+        ({"persistentVolumeClaim": {"claimName": "d" * 60}}, {}, "cannot be the name of a volume"),
+        ({"emptyDir": {}}, {"mountPath": "/cache"}, "nothing is mounted at /cache"),
+        ({"emptyDir": {"sizeLimit": "5Gi"}}, {"mountPath": "/cache"}, "--disk 5Gi"),
+        ({"emptyDir": {"medium": "Memory"}}, {"mountPath": "/tmp"}, "on disk"),
+        ({"emptyDir": {}}, {"mountPath": "/dev/shm"}, "main memory"),
+        ({"hostPath": {"path": "/data"}}, {}, "folders of nodes"),
+        ({"nfs": {"server": "s", "path": "/"}}, {}, "storage class"),
+        ({"configMap": {"name": "c"}}, {}, "no ConfigMaps"),
+        ({"secret": {"secretName": "s"}}, {}, "--secret NAME"),
+        ({"csi": {"driver": "d"}}, {}, "persistentVolumeClaim and emptyDir"),
+    ],
+)
+def test_each_volume_that_is_not_taken_says_why(file, volume, mount, says):
+    mounts = [{"name": "v", "mountPath": "/data", **mount}]
+    found = job(file("job.yaml", with_volumes([{"name": "v", **volume}], mounts)))
+    assert says in left(found)["volumeMounts.v"]
+    assert "volumes" not in found.request
+    assert "scratch_disk_mib" not in found.request
+
+
+def test_volumes_and_mounts_without_each_other_are_named(file):
+    found = job(
+        file("job.yaml", with_volumes([{"name": "a", "emptyDir": {}}], [{"name": "b", "mountPath": "/data"}]))
+    )
+    assert {"volumes.a", "volumeMounts.b"} <= set(left(found))
+
+
+def test_a_job_without_a_command_runs_what_its_image_does(file, centre):
+    found = job(file("job.yaml", manifest(image="served:2", command=[], args=[])))
+    assert (found.request["image"], "argv" in found.request) == ("served:2", False)
+    assert weir("submit", "--share", "5", "job.yaml").exit_code == 0
+    assert "argv" not in centre.asked[0]
+    with pytest.raises(WeirClientError, match="arguments and no command"):
+        job(file("job.yaml", manifest(command=[])))
 
 
 def test_several_runs_of_a_kubernetes_job_are_an_array(file):
@@ -260,7 +402,9 @@ def test_shares_of_a_card_in_hamis_words(file):
 
 @pytest.mark.parametrize(
     "text",
-    ["kind: Deployment\napiVersion: apps/v1\n", manifest(command=[], args=[]), "a: [", "- 1\n", "a: 1\n---\nb: 2\n",
+    ["kind: Deployment\napiVersion: apps/v1\n", manifest(command=[], args=[], image="a/b"), "a: [",
+     with_volumes([{"emptyDir": {}}], []), with_volumes([], [{"name": "a"}]), manifest(env=[{"valueFrom": {}}]),
+     "- 1\n", "a: 1\n---\nb: 2\n",
      "hello: world\n", "", "kind: Job\napiVersion: batch/v1\nspec: 7\n", "run: [1]\nenvs: 3\n",
      "resources: {cpus: many}\nrun: x\n", "run: ''\nresources: {}\n", "&a [*a]\n"],
 )  # fmt: skip
@@ -301,6 +445,58 @@ run: |
     assert found.workdir == tmp_path / "src"
     assert found.files["sky-task.sh"] == b"#!/bin/bash\nset -e\npip list\nset +e\npython train.py\n"
     assert set(left(found)) == {"resources.cloud"}
+
+
+def test_images_volumes_and_secrets_of_a_skypilot_task_are_the_centres(file, centre):
+    text = """
+resources:
+  image_id: docker:torch:2
+file_mounts:
+  /data: vol://digits
+  /models/m: vol://models/
+volumes:
+  /mnt/out: out
+secrets:
+  HF_TOKEN:
+  WANDB_KEY: null
+run: python train.py
+"""
+    found = job(file("task.yaml", text))
+    assert found.request["image"] == "torch:2"
+    assert found.request["volumes"] == ["digits:/data", "models:/models/m", "out:/mnt/out"]
+    assert found.request["secrets"] == ["HF_TOKEN", "WANDB_KEY"]
+    assert left(found) == {}
+    done = weir("submit", "--secret", "OTHER", "-e", "WANDB_KEY=x", "task.yaml")
+    assert done.exit_code == 0, done.output
+    assert (centre.asked[0]["secrets"], centre.asked[0]["env"]) == (["HF_TOKEN", "OTHER"], {"WANDB_KEY": "x"})
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "says"),
+    [
+        ("resources: {image_id: ami-0123}", "resources.image_id", "docker:NAME:TAG"),
+        ("resources: {image_id: {us-east-1: ami-0}}", "resources.image_id", "docker:NAME:TAG"),
+        (
+            "resources: {image_id: 'docker:nvcr.io/nvidia/pytorch:24.01'}",
+            "resources.image_id: docker:nvcr.io/nvidia/pytorch:24.01",
+            "weir image import",
+        ),
+        ("resources: {disk_size: 256}", "resources.disk_size", "--disk"),
+        ("file_mounts: {/data: ./data}", "file_mounts./data", "--workdir"),
+        ("file_mounts: {/data: 's3://bucket'}", "file_mounts./data", "buckets are not mounted"),
+        ("file_mounts: {/data: {name: b, store: s3}}", "file_mounts./data", "buckets are not mounted"),
+        ("file_mounts: {/data: 'vol://digits/part'}", "file_mounts./data", "mounted whole"),
+        ("file_mounts: {data: 'vol://digits'}", "file_mounts.data", "whole path"),
+        ("volumes: {/data: 'Not One'}", "volumes./data", "names no volume"),
+        ("volumes: {/data: {size: 10Gi}}", "volumes./data", "buckets are not mounted"),
+        ("secrets: {HF_TOKEN: abc}", "secrets.HF_TOKEN", "weir secret set HF_TOKEN"),
+        ("service: {replicas: 2}", "service", "--serve"),
+    ],
+)
+def test_each_line_of_a_skypilot_task_that_is_not_taken_says_why(file, text, name, says):
+    found = job(file("task.yaml", f"run: 'true'\n{text}\n"))
+    assert says in left(found)[name]
+    assert not {"image", "volumes", "secrets"} & found.request.keys()
 
 
 # --- what the words are ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,8 +61,8 @@ class Job:
         self.note(text, f"array={array}; its number is in {', '.join(('WEIR_ARRAY_INDEX', *names))}")
 
     def started(self, argv: list[str]) -> list[str]:
-        """How a program is started so that it finds those names."""
-        if not self.index_names:
+        """How a program is started so that it finds those names; none, an image's own, finds WEIR_ARRAY_INDEX alone."""
+        if not (argv and self.index_names):
             return argv
         told = " ".join(f'{name}="$WEIR_ARRAY_INDEX"' for name in self.index_names)
         return ["sh", "-c", f'export {told}; exec "$0" "$@"', *argv]
@@ -76,7 +77,12 @@ class Job:
         if AMOUNTS & options.keys():
             own = {name: value for name, value in own.items() if name not in AMOUNTS}
         env = {**own.get("env", {}), **options.get("env", {})}
-        return {**own, **options, **({"env": env} if env else {})}
+        secrets = list(dict.fromkeys([*own.get("secrets", []), *options.get("secrets", [])]))
+        # A variable that is given a value is not taken from the centre's secrets.
+        secrets = [name for name in secrets if name not in options.get("env", {})]
+        whole = {**own, **options, **({"env": env} if env else {})}
+        whole.pop("secrets", None)
+        return whole | ({"secrets": secrets} if secrets else {})
 
 
 def _shown(value: object) -> str:
@@ -86,6 +92,24 @@ def _shown(value: object) -> str:
 
 
 Reader = Callable[[Job, str, str], None]
+
+
+def words_of(line: str, mark: str) -> list[str]:
+    """The words of a directive's line behind its mark, without the comment at its end: a # after a blank, as in a
+    shell, and not in a word (`REGISTRY#IMAGE`). Raises WeirClientError."""
+    text, quote = line.removeprefix(mark), ""
+    for at, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "#" and text[at - 1 : at].isspace():
+            text = text[:at]
+            break
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise WeirClientError(f"{line!r} cannot be read: {error}.", "Close its quotation marks.") from error
 
 
 def count(text: str, what: str) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from weir.cli.job_files import kubernetes_volumes
 from weir.cli.job_files.figures import quantity, quantity_mib
 from weir.cli.job_files.job import Job
+from weir.cli.job_files.stored import take_image, take_secret
 from weir.errors import WeirClientError
 
 # Cards by their vendors' device plugins; and HAMi's words for shares of one.
@@ -22,18 +24,14 @@ _WHY = {
     "spec.manualSelector": "there are no selectors",
     "spec.selector": "there are no selectors",
     "spec.podFailurePolicy": "retries follow the cause by themselves",
-    "pod.volumes": "the folder of --workdir is what travels",
     "pod.tolerations": "name a resource --group",
     "pod.affinity": "give --affinity, --anti-affinity or --group",
     "pod.serviceAccountName": "work has no account of its own",
     "pod.priorityClassName": "give --priority",
     "pod.schedulerName": "there is one scheduler",
-    "pod.imagePullSecrets": "work runs in its node's own environment, without an image",
+    "pod.imagePullSecrets": "images lie in the centre: none is fetched with a password",
     "pod.initContainers": "do it at the begin of the program",
-    "container.image": "work runs in its node's own environment, without an image",
-    "container.volumeMounts": "the folder of --workdir is what travels",
     "container.ports": "give --web for pages that `weir open` opens",
-    "container.envFrom": "name the variables with -e",
     "container.securityContext": "work is a user without powers",
 }
 _TRIVIAL = {
@@ -41,7 +39,12 @@ _TRIVIAL = {
     "container.name": "the name of the job",
     "spec.completionMode": "each is told its number",
     "spec.parallelism": "so many at once",
-    "container.imagePullPolicy": "there is no image",
+    "container.imagePullPolicy": "a node fetches an image once, by its digest",
+}
+_VALUES = {
+    "configMapKeyRef": "there are no ConfigMaps: give its value with -e",
+    "fieldRef": "there is no pod: WEIR_SHARE, WEIR_SHARES and the like say what the program has",
+    "resourceFieldRef": "there is no pod: WEIR_SHARE, WEIR_SHARES and the like say what the program has",
 }
 _UNKNOWN = "nothing here is like it"
 
@@ -67,12 +70,25 @@ def read(job: Job, given: Mapping[str, Any]) -> None:
         raise WeirClientError("The Job has not one container.", "Bring one container; one program runs.")
     for name, value in containers[0].items():
         _container(job, name, value)
-    if not job.request.get("argv"):
+    kubernetes_volumes.take(job, pod.get("volumes") or [], containers[0].get("volumeMounts") or [])
+    _program(job, containers[0])
+
+
+def _program(job: Job, container: Mapping[str, Any]) -> None:
+    """A command and its arguments; without either what the image runs."""
+    argv = [str(word) for part in ("command", "args") for word in container.get(part) or []]
+    if argv and not container.get("command"):
+        raise WeirClientError(
+            "The Job names arguments and no command.",
+            "Write spec.template.spec.containers[0].command too: an image's own program takes none here.",
+        )
+    if argv:
+        job.request["argv"] = job.started(argv)
+    elif "image" not in job.request:
         raise WeirClientError(
             "The Job names no command.",
-            "Write spec.template.spec.containers[0].command: no image says it here.",
+            "Write spec.template.spec.containers[0].command, or as image one of the centre that runs something.",
         )
-    job.request["argv"] = job.started(job.request["argv"])
 
 
 def _part(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -123,7 +139,7 @@ def _completions(job: Job, spec: Mapping[str, Any]) -> None:
 
 def _pod(job: Job, name: str, value: Any) -> None:
     shown = f"pod.{name}"
-    if name == "containers":
+    if name in ("containers", "volumes"):
         return
     if name == "nodeSelector" and isinstance(value, Mapping):
         for label, text in value.items():
@@ -144,12 +160,16 @@ def _pod(job: Job, name: str, value: Any) -> None:
 def _container(job: Job, name: str, value: Any) -> None:
     shown = f"container.{name}"
     match name:
-        case "command":
-            job.take(shown, argv=[*map(str, value), *job.request.get("argv", [])])
-        case "args":
-            job.take(shown, argv=[*job.request.get("argv", []), *map(str, value)])
+        case "command" | "args":
+            job.note(shown, "argv")
+        case "volumeMounts":
+            return
+        case "image":
+            take_image(job, f"{shown}: {value}", str(value))
         case "env":
             _env(job, value)
+        case "envFrom":
+            _env_from(job, value)
         case "resources":
             _resources(job, value)
         case "workingDir":
@@ -164,11 +184,33 @@ def _env(job: Job, listed: Any) -> None:
     env = {}
     for each in listed:
         if "valueFrom" in each:
-            job.leave(f"env.{each.get('name')}", "give its value with -e")
+            _value_from(job, str(each["name"]), each["valueFrom"])
         else:
             env[str(each["name"])] = str(each.get("value", ""))
     if env:
         job.take("container.env", env=env)
+
+
+def _value_from(job: Job, name: str, source: Mapping[str, Any]) -> None:
+    """A key of a secret is the secret of the variable's own name here."""
+    shown = f"env.{name}"
+    if "secretKeyRef" not in source:
+        kind = next(iter(source), "")
+        job.leave(shown, _VALUES.get(kind, "give its value with -e"))
+    elif (source["secretKeyRef"] or {}).get("optional"):
+        job.leave(shown, f"no secret is optional here: give --secret {name} where there is one")
+    else:
+        take_secret(job, shown, name)
+
+
+def _env_from(job: Job, listed: Any) -> None:
+    for each in listed:
+        kind = next((kind for kind in ("secretRef", "configMapRef") if kind in each), "")
+        shown = f"envFrom.{(each.get(kind) or {}).get('name', '')}"
+        if kind == "secretRef":
+            job.leave(shown, "which variables it holds is not said here: give --secret NAME for each")
+        else:
+            job.leave(shown, "there are no ConfigMaps: give the variables with -e")
 
 
 def _resources(job: Job, given: Mapping[str, Any]) -> None:
@@ -186,10 +228,12 @@ def _resources(job: Job, given: Mapping[str, Any]) -> None:
             job.take(shown, host_cpu_milli=int(quantity(text) * 1000))
         elif name == "memory":
             job.take(shown, host_memory_mib=quantity_mib(text))
+        elif name == "ephemeral-storage":
+            job.take(shown, scratch_disk_mib=quantity_mib(text))
         else:
             job.leave(shown, _UNKNOWN)
     shares = job.request.get("shares", 1)
-    for name in ("host_cpu_milli", "host_memory_mib"):
+    for name in ("host_cpu_milli", "host_memory_mib", "scratch_disk_mib"):
         # A container's host amounts are for all its cards, ours are beside each share.
         if shares > 1 and name in job.request:
             job.request[name] = -(-job.request[name] // shares)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator
 
 from weir.cli.job_files.figures import binary_mib, clock_s
-from weir.cli.job_files.job import Job, count
+from weir.cli.job_files.job import Job, count, words_of
 from weir.cli.job_files.slurm import depends
 from weir.errors import WeirClientError
 
@@ -30,10 +29,7 @@ _UNKNOWN = "nothing here is like it"
 
 
 def _options(line: str) -> Iterator[tuple[str, str, str]]:
-    try:
-        words = shlex.split(line.removeprefix("#PBS"), comments=True)
-    except ValueError as error:
-        raise WeirClientError(f"{line!r} cannot be read: {error}.", "Close its quotation marks.") from error
+    words = words_of(line, "#PBS")
     while words:
         word = words.pop(0)
         letter, value = word[1:2], word[2:]

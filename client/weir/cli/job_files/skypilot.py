@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from weir.cli.job_files.job import Job, count
+from weir.cli.job_files.stored import take_image, take_secret, take_volume, volume_named
 from weir.errors import WeirClientError
 
 SCRIPT = "sky-task.sh"
 _WHY = {
-    "file_mounts": "the folder of --workdir is what travels",
-    "storage_mounts": "the folder of --workdir is what travels",
-    "volumes": "the folder of --workdir is what travels",
-    "secrets": "give their values with -e",
-    "service": "there are no services of replicas behind one address",
+    "storage_mounts": "buckets are not mounted: copy it to a volume by `weir cp`, and write vol://NAME in file_mounts",
+    "service": "give --serve PORT, which keeps one program alive as a service",
     "inputs": "nothing here is like it",
     "outputs": "nothing here is like it",
     "event_callback": "you are told on your page and by mail as your settings there say",
@@ -26,9 +24,8 @@ _WHY = {
     "resources.region": "there is one centre",
     "resources.zone": "there is one centre",
     "resources.instance_type": "ask for cards, cores and memory",
-    "resources.image_id": "work runs in its node's own environment, without an image",
-    "resources.disk_size": "a node's disk is bounded for all alike",
-    "resources.disk_tier": "a node's disk is bounded for all alike",
+    "resources.disk_size": "it is a whole machine's: give --disk for scratch disk",
+    "resources.disk_tier": "scratch disk has no tiers",
     "resources.ports": "give --web for pages that `weir open` opens",
     "resources.any_of": "name the --model wanted",
     "resources.ordered": "name the --model wanted",
@@ -57,6 +54,11 @@ def read(job: Job, given: Mapping[str, Any], beside: Path) -> None:
                 _workdir(job, value, beside)
             case "resources" if isinstance(value, Mapping):
                 _resources(job, value)
+            case "file_mounts" | "volumes" if isinstance(value, Mapping):
+                for path, source in value.items():
+                    _mount(job, str(name), str(path), source)
+            case "secrets":
+                _secrets(job, value)
             case "setup" | "run" | "num_nodes":
                 continue
             case _:
@@ -83,6 +85,45 @@ def _workdir(job: Job, value: Any, beside: Path) -> None:
     job.note(f"workdir: {value}", "the folder travels with the job")
 
 
+def _mount(job: Job, field: str, path: str, source: Any) -> None:
+    """`/data: vol://NAME` of file_mounts and `/data: NAME` of volumes are volumes; local files and buckets are not."""
+    shown = f"{field}.{path}"
+    is_named = isinstance(source, str) and (field == "volumes" or source.startswith("vol://"))
+    name = volume_named(source) if is_named else ""
+    if not name and is_named:
+        job.leave(shown, f"{source!r} names no volume: they are mounted whole, by NAME or vol://NAME")
+    elif not name and isinstance(source, str) and "://" not in source:
+        job.leave(
+            shown, "files of this machine travel in the folder of --workdir, or go to a volume by `weir cp`"
+        )
+    elif not name:
+        job.leave(shown, "buckets are not mounted: copy it to a volume by `weir cp`, and write vol://NAME")
+    elif not path.startswith("/"):
+        job.leave(shown, f"write the whole path: /data/{name}")
+    else:
+        take_volume(job, shown, name, path)
+
+
+def _secrets(job: Job, given: Any) -> None:
+    """A name without a value, as a mapping or in a list: the secret of that name here."""
+    named = given if isinstance(given, Mapping) else dict.fromkeys(given)
+    for name, value in named.items():
+        if value is None:
+            take_secret(job, f"secrets.{name}", str(name))
+        else:
+            job.leave(
+                f"secrets.{name}", f"take its value out of the file, and set it by `weir secret set {name}`"
+            )
+
+
+def _image(job: Job, value: Any) -> None:
+    kind, sign, reference = str(value).partition(":") if isinstance(value, str) else ("", "", "")
+    if kind == "docker" and sign:
+        take_image(job, f"resources.image_id: {value}", reference)
+    else:
+        job.leave("resources.image_id", "images of machines are none here: write docker:NAME:TAG")
+
+
 def _resources(job: Job, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         shown = f"resources.{name}"
@@ -93,6 +134,8 @@ def _resources(job: Job, given: Mapping[str, Any]) -> None:
                 job.take(f"{shown}: {value}", host_cpu_milli=round(_least(value) * 1000))
             case "memory":
                 job.take(f"{shown}: {value}", host_memory_mib=round(_least(value) * 1024))
+            case "image_id":
+                _image(job, value)
             case "use_spot":
                 job.take(f"{shown}: {value}", preemptible=bool(value))
             case "max_restarts_on_errors":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from weir.cli.job_files.figures import begin, binary_mib, clock_s
-from weir.cli.job_files.job import Job, Reader, count
-from weir.errors import WeirClientError
+from weir.cli.job_files.job import Job, Reader, count, words_of
+from weir.cli.job_files.stored import take_image, take_volume, volume_named
 from weir_wire.end_warning import warning_of
 
 _SHORT = {
@@ -21,7 +20,9 @@ _SHORT = {
 }  # fmt: skip
 _FLAGS = frozenset(
     {"exclusive", "hold", "no-requeue", "overcommit", "oversubscribe", "parsable", "quiet", "requeue", "spread-job",
-     "verbose", "wait", "contiguous", "use-min-nodes", "no-kill", "get-user-env"}
+     "verbose", "wait", "contiguous", "use-min-nodes", "no-kill", "get-user-env",
+     "container-mount-home", "no-container-mount-home", "container-writable", "container-readonly",
+     "container-remap-root", "no-container-remap-root", "container-entrypoint", "no-container-entrypoint"}
 )  # fmt: skip
 _WHY = {
     "account": "your tenant and organization pay; nothing is charged to another account",
@@ -36,12 +37,27 @@ _WHY = {
     "exclusive": "ask for --whole cards",
     "exclude": "name the --node or the --group wanted",
     "hold": "submit it when it is to run, or give --not-before",
-    "tmp": "temporary files count as memory",
+    "container-name": "a container ends with its work: `weir image save` keeps it as an image",
+    "container-save": "`weir image save` keeps running work as an image",
+    "container-workdir": "the program starts in the folder of --workdir",
+    "container-mount-home": "there are no homes on nodes: name a --volume",
+    "container-readonly": "what is changed over an image is gone with the work",
+    "container-remap-root": "work is a user without powers",
+    "container-entrypoint": "a script of yours runs; an image's own program does without one",
+    "container-env": "name the variables with -e",
     "nice": "give --priority",
     "priority": "priorities are another scale here: give --priority",
 }
 _UNKNOWN = "nothing here is like it"
-_ACCEPTED = {"parsable": "give --json", "quiet": "", "verbose": ""}
+_ACCEPTED = {
+    "parsable": "give --json",
+    "quiet": "",
+    "verbose": "",
+    "no-container-mount-home": "there are no homes on nodes",
+    "container-writable": "an image can be written over; what is changed is gone with the work",
+    "no-container-remap-root": "work is a user without powers",
+    "no-container-entrypoint": "the script runs",
+}
 
 
 def directives(text: str) -> Iterator[tuple[str, str, str]]:
@@ -54,10 +70,7 @@ def directives(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _options(line: str) -> Iterator[tuple[str, str, str]]:
-    try:
-        words = shlex.split(line.removeprefix("#SBATCH"), comments=True)
-    except ValueError as error:
-        raise WeirClientError(f"{line!r} cannot be read: {error}.", "Close its quotation marks.") from error
+    words = words_of(line, "#SBATCH")
     while words:
         word = words.pop(0)
         if word.startswith("--"):
@@ -256,6 +269,34 @@ def _signal(job: Job, shown: str, value: str) -> None:
         job.take(shown, signal=value.removeprefix("B:"))
 
 
+def _tmp(job: Job, shown: str, value: str) -> None:
+    job.take(shown, scratch_disk_mib=binary_mib(value))
+
+
+def _container_image(job: Job, shown: str, value: str) -> None:
+    """Pyxis writes `REGISTRY#IMAGE:TAG` and paths of squashed files too."""
+    take_image(job, shown, value.removeprefix("docker://"))
+
+
+def _container_mounts(job: Job, shown: str, value: str) -> None:
+    """Pyxis' `SOURCE:PATH[:FLAGS]`, with commas between them; a volume stands where a node's folder does there."""
+    for part in filter(None, value.split(",")):
+        one = f"{shown.partition('=')[0].partition(' ')[0]} --container-mounts={part}"
+        is_place = part.startswith("vol://")
+        source, _colon, rest = part.removeprefix("vol://").partition(":")
+        path, _colon, flags = rest.partition(":")
+        name = volume_named(f"vol://{source}" if is_place else source)
+        unknown = [flag for flag in filter(None, flags.split("+")) if flag not in ("ro", "rw")]
+        if not name:
+            job.leave(one, "folders of nodes are not mounted: name a volume there, NAME:PATH or NAME:PATH:ro")
+        elif not path.startswith("/"):
+            job.leave(one, f"say where: {name}:/data/{name}")
+        elif unknown:
+            job.leave(one, f"of flags ro and rw are known, not {', '.join(unknown)}")
+        else:
+            take_volume(job, one, name, path, is_read_only="ro" in flags.split("+"))
+
+
 def _wait(job: Job, shown: str, _value: str) -> None:
     job.waits = True
     job.note(shown, "--wait")
@@ -296,4 +337,7 @@ _READERS: dict[str, Reader] = {
     "signal": _signal,
     "wait": _wait,
     "export": _export,
+    "tmp": _tmp,
+    "container-image": _container_image,
+    "container-mounts": _container_mounts,
 }

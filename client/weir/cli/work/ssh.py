@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from weir.cli.context import caller, uid_of
+from weir.cli.context import caller, context_of, uid_of
 from weir.cli.show import said, say, tell
-from weir.config import config_path
+from weir.config import chosen, config_path
 from weir.errors import WeirClientError
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def ssh_config(
         hosts = [(row["no"], row["uid"]) for row in rows if row["kind"] == "program"]
     if works and len(hosts) < len(works):
         raise WeirClientError("Not all of that runs.", "`weir resources` shows what does.")
-    text = "\n".join([_NOTE, *(_entry(no, uid) for no, uid in hosts)]) + "\n"
+    # What `ssh` starts later acts where this does, whatever is in use then.
+    context, _config = chosen(context_of(ctx))
+    text = "\n".join([_NOTE, *(_entry(no, uid, context) for no, uid in hosts)]) + "\n"
     if not install:
         say(text, ends_line=False)
         return
@@ -46,17 +48,18 @@ def ssh_config(
     said(ctx, {"hosts": [no for no, _uid in hosts], "file": str(path)}, f"{len(hosts)} hosts are in {path}.")
 
 
-def _entry(no: str, uid: str) -> str:
+def _entry(no: str, uid: str, context: str) -> str:
     keys = _keys(uid)
     # As the file of known hosts is read: in small letters.
     keys.make(no.lower())
+    acting = f"--context {_quoted(context)} " if context else ""
     return "\n".join(
         (
             f"Host {no}",
             f"  HostName {no.lower()}",
             f"  HostKeyAlias {no.lower()}",
             "  User work",
-            f"  ProxyCommand {_quoted(sys.executable)} -m weir ssh-proxy {no}",
+            f"  ProxyCommand {_quoted(sys.executable)} -m weir {acting}ssh-proxy {no}",
             f"  IdentityFile {_quoted(str(keys.own))}",
             "  IdentitiesOnly yes",
             "  IdentityAgent none",

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,18 +13,16 @@ from weir.cli.resources import ARRAY
 from weir.cli.show import Progress, as_json, notes, one, said, tell
 from weir.cli.units import memory_mib
 from weir.cli.work import work_options
+from weir.cli.work.waiting import Awaited, until_ended
 from weir.cli.work.workloads import WORK
 from weir.errors import WeirClientError
 
 if TYPE_CHECKING:
-    from weir.api_types import ArrayOut, WorkloadIn, WorkloadOut
+    from weir.api_types import WorkloadIn, WorkloadOut
     from weir.cli.job_files.job import Job
 
 Json = dict[str, Any]
 MOST_AT_ONCE = 10_000
-_FIRST_LOOK_S, _LAST_LOOK_S = 0.3, 3.0
-_ENDED = frozenset({"finished", "failed", "lost"})
-_NOT_KNOWN = 1
 
 
 @work_options.asking(but=["idle_timeout"])
@@ -132,62 +129,13 @@ def _send(client: Client, job: "Job", limit_mib: int) -> str:
         return client.folder_send(packed, progress=shown.at)
 
 
-# --- to the end ----------------------------------------------------------------------------------------------------
-
-
 def _waited(ctx: typer.Context, client: Client, found: "WorkloadOut") -> int:
-    """Stay until it has ended, show how, and say its exit status; of an array 1 where a task has failed."""
-    if found["array"] is not None:
-        array = _array_ended(client, found["array"]["uid"])
-        one(ctx, array, ARRAY)
-        return 1 if array["progress"]["failed"] else 0
-    ended = _ended(client, found)
-    one(ctx, ended, WORK)
-    return exit_status(ended)
-
-
-def _ended(client: Client, found: "WorkloadOut") -> "WorkloadOut":
-    look = _Looks()
-    while found["state"] not in _ENDED:
-        look.again(f"{found['no']} {found['state']}. {found['reason']}".strip())
-        found = client.workload(found["uid"])
-    return found
-
-
-def _array_ended(client: Client, uid: str) -> "ArrayOut":
-    look, found = _Looks(), client.array(uid)
-    while found["progress"]["waiting"] or found["progress"]["running"]:
-        now = found["progress"]
-        look.again(
-            f"{found['no']}: {now['waiting']} wait, {now['running']} run, {now['failed']} have failed."
-        )
-        found = client.array(uid)
-    return found
-
-
-class _Looks:
-    """Growing pauses between looks at something, which is shown where it is new."""
-
-    def __init__(self) -> None:
-        self._pause_s, self._line = _FIRST_LOOK_S, ""
-
-    def again(self, line: str) -> None:
-        """Show how it stands, and wait a little."""
-        if line != self._line:
-            tell(line)
-            self._line = line
-        time.sleep(self._pause_s)
-        self._pause_s = min(self._pause_s * 1.5, _LAST_LOOK_S)
-
-
-def exit_status(found: "WorkloadOut") -> int:
-    """The exit status of ended work as a shell would say it: its last share's that failed, 128 and more of a signal."""
-    if found["state"] == "finished" and found["reason_code"] == "completed":
-        return 0
-    codes = [each["exit_code"] for each in found["slices"] if each["exit_code"]]
-    if not codes:
-        return _NOT_KNOWN
-    return 128 - codes[-1] if codes[-1] < 0 else codes[-1]
+    """Stay until it has ended, show how, and say its exit status."""
+    array = found["array"]
+    awaited = Awaited.array(client, array["uid"]) if array is not None else Awaited.work(client, found)
+    until_ended([awaited])
+    one(ctx, awaited.found, WORK if array is None else ARRAY)
+    return awaited.exit_status
 
 
 # --- many ----------------------------------------------------------------------------------------------------------
