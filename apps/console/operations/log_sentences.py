@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from apps.audit.text.acts import ACTS
 from apps.console.operations.log_patterns import AS_WRITTEN, OTHERWISE, SLICE_STATES, written_pattern
-from apps.fleet.models import Device, Node
+from apps.fleet.selectors import device_names, nodes_named
 from apps.kernel.translatable import localized
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.telemetry.alarm_metrics import METRICS
@@ -60,10 +60,8 @@ def names_of(texts: Iterable[str]) -> dict[str, str]:
     uids = {uid for text in texts for uid in _UID.findall(text)}
     if not uids:
         return {}
-    devices = Device.objects.filter(uid__in=uids).select_related("node")
-    names = {device.uid: f"{device.node.name} {device.model} #{device.index}" for device in devices}
     known = [uid for uid in map(_uuid, uids) if uid is not None]
-    return names | {str(node.uid): node.name for node in Node.objects.filter(uid__in=known)}
+    return device_names(uids) | {str(node.uid): node.name for node in nodes_named(known)}
 
 
 def line_read(text: str, names: Mapping[str, str] | None = None) -> SafeString:

@@ -181,9 +181,9 @@ def test_what_nobody_knows_by_name_is_shown_by_its_beginning():
 @pytest.mark.django_db
 def test_devices_and_nodes_are_called_by_their_names():
     SpokenNode("n1", devices=2)
-    Device.objects.filter(index=1).update(uid="cpu-e11f0418f2e5a08bccbfe49b", model="EPYC")
+    Device.objects.filter(index=1).update(uid="cpu-e11f0418f2e5a08bccbfe49b")
     text = "W-7: share x placed on cpu-e11f0418f2e5a08bccbfe49b"
-    assert line_read(text, names_of([text, "nothing"])) == "W-7: a share is placed on n1 EPYC #1"
+    assert line_read(text, names_of([text, "nothing"])) == "W-7: a share is placed on n1 #1"
     assert names_of(["nothing"]) == {}
 
 
