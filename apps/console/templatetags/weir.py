@@ -8,6 +8,7 @@ from typing import Any
 
 from django import template
 from django.template import Context
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -31,7 +32,7 @@ from apps.fleet.models import Device, Slice
 from apps.identity.pages.requests import inside
 from apps.identity.rules.role_functions import RECORD_LABELS, function_label, scope_label
 from apps.kernel.reach import Records
-from apps.kernel.unit_text import cores_text, mib_text, span_text
+from apps.kernel.unit_text import ago_text, cores_text, mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
 from apps.scheduling.text.end_reasons import end_sentence
@@ -197,6 +198,22 @@ def moment(value: datetime | str | None) -> str:
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return localtime(value).strftime("%Y-%m-%d %H:%M:%S")
+
+
+@register.filter
+def ago(value: datetime | str | None) -> SafeString | str:
+    """How long ago an instant was, or in how long it comes, for lists: the instant itself, to the second and in the
+    reader's zone, shows on hover. The page counts on by itself (`static/src/js/ago.js`)."""
+    if not value:
+        return "–"
+    at = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return format_html(
+        '<time datetime="{}" title="{}" data-ago="{}">{}</time>',
+        at.isoformat(),
+        moment(at),
+        _("just now"),
+        ago_text(at, timezone.now()),
+    )
 
 
 @register.filter
