@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, When
+from django.db.models import Case, Count, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -148,6 +148,13 @@ def workload_list(tenant: Tenant | str, *, actor: Actor) -> QuerySet[Workload]:
 def workload_list_across() -> QuerySet[Workload]:
     """All tenants' workloads: the operators' side only."""
     return _with_place(Workload.objects.across())
+
+
+def running_counts(tenants: Iterable[Tenant]) -> dict[int, int]:
+    """How much work of each of the tenants has begun and not ended, by the tenant's key: the operators' side only."""
+    rows = Workload.objects.across().filter(tenant__in=list(tenants)).exclude(state=WorkloadState.PENDING)
+    rows = rows.exclude(state__in=FINAL_STATES).order_by()
+    return dict(rows.values_list("tenant").annotate(count=Count("pk")))
 
 
 def workloads_matching(words: Sequence[str]) -> QuerySet[Workload]:
