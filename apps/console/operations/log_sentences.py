@@ -64,12 +64,13 @@ def names_of(texts: Iterable[str]) -> dict[str, str]:
     return device_names(uids) | {str(node.uid): node.name for node in nodes_named(known)}
 
 
-def line_read(text: str, names: Mapping[str, str] | None = None) -> SafeString:
+def line_read(text: str, names: Mapping[str, str] | None = None, tenant: str = "") -> SafeString:
     """A line as its reader reads it; one that no sentence is known for stands as it was written, and is marked as
     English for who reads another language.
 
     Args:
         names: what identifiers in it are called (`names_of`); one that nobody knows is shown by its beginning.
+        tenant: whose work it is about, beside its number: several tenants may have one of that number.
     """
     about = _ABOUT.fullmatch(text)
     rest = about["rest"] if about else text
@@ -77,7 +78,8 @@ def line_read(text: str, names: Mapping[str, str] | None = None) -> SafeString:
     if not said:
         return _english(_short(text, names or {}))
     if about:
-        return _filled(_("%(no)s: %(said)s"), {"no": about["no"], "said": said})
+        no = f"{about['no']} ({tenant})" if tenant else about["no"]
+        return _filled(_("%(no)s: %(said)s"), {"no": no, "said": said})
     return mark_safe(capfirst(said)) if _is_english_read() else said
 
 
@@ -138,7 +140,7 @@ def _slice(text: str, names: Mapping[str, str], is_about: bool) -> SafeString:
     said = _(own if is_about else any_)
     if not found["error"]:
         return conditional_escape(said)
-    return format_html("{} {}", said, _reason("", found["error"], names))
+    return _filled(_("%(said)s %(why)s"), {"said": said, "why": _reason("", found["error"], names)})
 
 
 def _reason(code: str, text: str | None, names: Mapping[str, str]) -> SafeString:

@@ -34,6 +34,11 @@ LINES = [
     ("device cpu-1 found", "Device cpu-1 found", "发现设备 cpu-1"),
     ("the server answers again", "The server answers again", "服务器恢复响应"),
     (f"W-7: slice {UID}: running (generation 1)", "W-7: its slice is running", "W-7：切片运行中"),
+    (
+        f"W-7: slice {UID}: exited, run time of 1800 s reached (generation 1)",
+        "W-7: its slice has ended. Its run time of 30 min is over.",
+        "W-7：切片已结束。已达到运行时长上限 30 分钟。",
+    ),
     (f"slice {UID}: forgotten", "Nothing is left of a slice on its node", "一个切片在节点上已无残留"),
     (
         "spec_make spec large (code=large, name_en=Large, name_zh=大型, memory_mib=2048) by system",
@@ -198,3 +203,12 @@ def test_the_page_of_the_log_in_chinese_has_no_english(operator):
     assert len(rows) == 50
     said = [text for row in rows for text in row.xpath(".//td//text()[not(ancestor::*[@lang='en'])]")]
     assert list(english_in(said, frozenset({"x1", "HTTP"}))) == []
+
+
+@pytest.mark.django_db
+def test_the_number_of_work_stands_with_its_tenant(operator):
+    for tenant in ("acme", "globex"):
+        log_add(actor=SYSTEM, text="W-O20261123-0001: started", component="scheduling", tenant=tenant)
+    text = operator("system_administrator").page().get("/logs/").content.decode()
+    assert "W-O20261123-0001 (acme): started" in text
+    assert "W-O20261123-0001 (globex): started" in text
