@@ -35,6 +35,7 @@ from apps.kernel.reach import Records
 from apps.kernel.unit_text import ago_text, cores_text, mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
+from apps.scheduling.selectors.workloads import slice_works
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.telemetry.states import SOURCE_LABELS
 
@@ -338,6 +339,17 @@ def percent_of(part: Any, whole: Any) -> int:
     """How much of `whole` a part is, from 0 to 100."""
     total = Decimal(str(whole or 0))
     return max(0, min(100, int(Decimal(str(part or 0)) * 100 / total))) if total else 0
+
+
+@register.simple_tag
+def slices_named(found: Slice | Iterable[Slice]) -> str:
+    """Put on each slice its `work` and, of work with several, its `share_no`: what it is called by. A slice has no name
+    of its own."""
+    rows = [found] if isinstance(found, Slice) else list(found or ())
+    works = slice_works(rows)
+    for row in rows:
+        row.work, row.share_no = works.get(row.uid, (None, 0))  # type: ignore[attr-defined]
+    return ""
 
 
 @register.simple_tag
