@@ -134,5 +134,5 @@ def tenant_lasting(tenant: Tenant) -> list[str]:
         found.append(text % {"count": unpaid})
     balance = bill_round(balance_get(tenant))
     if balance > ZERO:
-        found.append(_("Its balance of %(amount)s CNY is to be refunded.") % {"amount": balance})
+        found.append(_("Its balance of ¥%(amount)s is to be refunded.") % {"amount": balance})
     return found

@@ -161,7 +161,7 @@ def test_a_tenant_is_closed_only_when_all_of_it_is_settled(operator, suspended):
     work = submit(suspended)
     shown = page_of(person, suspended)
     assert "1 workload has not ended." in shown
-    assert "20.00 CNY is to be refunded" in shown
+    assert "¥20.00 is to be refunded" in shown
     assert 'data-test="tenant-close"' not in shown
     status, text = said(act(person, suspended, "close"))
     assert status == 409
