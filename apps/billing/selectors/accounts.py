@@ -65,7 +65,7 @@ def account_list() -> QuerySet[Account]:
 def balances_of(tenants: Iterable[Tenant]) -> dict[int, Decimal]:
     """The balances in CNY of those of the tenants that have an account, by the tenant's key."""
     rows = account_list().filter(tenant__in=list(tenants)).order_by()
-    return dict(rows.values_list("tenant", "balance"))
+    return {row.tenant_id: row.balance for row in rows}  # type: ignore[attr-defined]
 
 
 def account_filtered(*, search: str = "", level: str = "") -> QuerySet[Account]:

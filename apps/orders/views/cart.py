@@ -58,11 +58,19 @@ def cart_prices(
     has no price now, says so in its place."""
     lines, now = [], timezone.now()
     for row in rows:
-        given = {"amounts": dict(row.amounts), "count": row.count, "duration_s": seconds}
         try:
-            line = PricedLine(row.uid, quote_get(tenant=tenant, commodity=row.commodity, at=now, **given))
+            quoted = quote_get(
+                tenant=tenant,
+                commodity=row.commodity,
+                amounts=dict(row.amounts),
+                count=row.count,
+                duration_s=seconds,
+                at=now,
+            )
+            line = PricedLine(row.uid, quoted)
         except WeirError as error:
-            line = PricedLine(row.uid, None, " ".join(map(str, error.fields.values())) or error.message)
+            problem = " ".join(map(str, error.fields.values())) or str(error.message)
+            line = PricedLine(row.uid, None, problem)
         lines.append(line)
     counted = [line for line in lines if line.uid in chosen]
     total = sum((line.quote.total for line in counted if line.quote), ZERO)
