@@ -24,9 +24,7 @@ class BalanceTooLow(Conflict):
     default_cure = gettext_lazy("Deposit the amount that is lacking, or pay with a coupon.")
 
     def __init__(self, *, balance: Decimal, wanted: Decimal) -> None:
-        text = _(
-            "The balance is %(balance)s CNY and %(wanted)s CNY are to be paid: %(lacking)s CNY are lacking."
-        )
+        text = _("The balance is ¥%(balance)s and ¥%(wanted)s is to be paid: ¥%(lacking)s is lacking.")
         figures = {"balance": balance, "wanted": wanted, "lacking": wanted - balance}
         super().__init__(text % {name: bill_round(amount) for name, amount in figures.items()})
 
@@ -45,7 +43,7 @@ class FundsTooLow(Conflict):
 
     def __init__(self, *, wanted: Decimal, spendable: Decimal) -> None:
         text = _(
-            "The account lacks %(lacking)s CNY: %(wanted)s CNY are set aside before a start, and %(spendable)s CNY"
+            "The account lacks ¥%(lacking)s: ¥%(wanted)s is set aside before a start, and ¥%(spendable)s"
             " can be spent."
         )
         figures = {"wanted": wanted, "spendable": spendable, "lacking": wanted - spendable}
@@ -59,7 +57,7 @@ class RefundTooHigh(Conflict):
     default_cure = gettext_lazy("Refund at most that, or end what its money is set aside for.")
 
     def __init__(self, *, wanted: Decimal, most: Decimal) -> None:
-        text = _("%(wanted)s CNY are more than can be refunded: %(most)s CNY were paid in and are not spent.")
+        text = _("¥%(wanted)s is more than can be refunded: ¥%(most)s was paid in and is not spent.")
         super().__init__(text % {"wanted": bill_round(wanted), "most": bill_round(most)})
 
 
@@ -71,6 +69,6 @@ class CorrectionTooHigh(Conflict):
 
     def __init__(self, *, bill_no: str, wanted: Decimal, most: Decimal) -> None:
         text = _(
-            "%(wanted)s CNY are more than can be given back of %(bill)s: %(most)s CNY of it are paid and not corrected."
+            "¥%(wanted)s is more than can be given back of %(bill)s: ¥%(most)s of it is paid and not corrected."
         )
         super().__init__(text % {"wanted": bill_round(wanted), "most": bill_round(most), "bill": bill_no})

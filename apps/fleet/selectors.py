@@ -44,10 +44,12 @@ def component_is_installed(name: str) -> bool:
     return node_list().filter(components__has_key=name).exists()
 
 
-def node_list() -> QuerySet[Node]:
-    """The nodes that were not removed, with their devices."""
+def node_list(*, search: str = "", state: str = "") -> QuerySet[Node]:
+    """The nodes that were not removed, with their devices: those whose name or address contains `search`, in a state or
+    in any."""
     devices = Device.objects.filter(left_at=None).select_related("group").order_by("index", "pk")
-    return Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(Prefetch("devices", devices))
+    rows = Node.objects.exclude(state=NodeState.REMOVED).prefetch_related(Prefetch("devices", devices))
+    return _nodes_narrowed(rows, search, state)
 
 
 def node_held_list(*, search: str = "", state: str = "") -> QuerySet[Node]:
@@ -62,6 +64,10 @@ def node_held_list(*, search: str = "", state: str = "") -> QuerySet[Node]:
         held_mib=Sum("devices__held_mib", filter=here, default=0),
         room_mib=Sum(F("devices__memory_mib") * permille / 1000, filter=here, default=0),
     )
+    return _nodes_narrowed(rows, search, state)
+
+
+def _nodes_narrowed(rows: QuerySet[Node], search: str, state: str) -> QuerySet[Node]:
     if search:
         rows = rows.filter(Q(name__icontains=search) | Q(address__icontains=search))
     return rows.filter(state=state) if state else rows

@@ -64,6 +64,12 @@ def members_enabled(tenant: Tenant) -> QuerySet[Membership]:
     return Membership.objects.filter(tenant=tenant, is_active=True)
 
 
+def members_counted(tenants: Iterable[Tenant]) -> dict[int, int]:
+    """How many people belong to each of the tenants now, disabled ones too, by the tenant's key."""
+    rows = Membership.objects.filter(tenant__in=list(tenants), left_at=None).order_by()
+    return dict(rows.values_list("tenant").annotate(count=Count("pk")))
+
+
 def belongs(user: User, tenant: Tenant) -> bool:
     """Whether a user may enter a tenant now."""
     return members_enabled(tenant).filter(user=user).exists()

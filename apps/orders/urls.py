@@ -5,6 +5,7 @@ from apps.orders.views import applications, cart, orders, tickets
 app_name = "orders"
 urlpatterns = [
     path("cart/", cart.cart, name="cart"),
+    path("cart/prices/", cart.prices, name="cart_prices"),
     path("cart/make-form/", cart.make_form, name="form_make"),
     path("cart/<uuid:uid>/remove/", cart.remove, name="cart_remove"),
     path("commodities/<uuid:uid>/quote/", cart.quote, name="quote"),

@@ -14,7 +14,7 @@ from apps.tenancy.selectors import tenant_get
 
 _TOLD = {
     FundsLevel.LOW: gettext_noop(
-        "The account is low: %(spendable)s CNY can still be spent, less than what runs will soon need. Top it up, or"
+        "The account is low: ¥%(spendable)s can still be spent, less than what runs will soon need. Top it up, or"
         " ask the computing centre for credit."
     ),
     FundsLevel.EMPTY: gettext_noop(

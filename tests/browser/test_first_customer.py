@@ -281,6 +281,7 @@ def paid(olga: Visitor) -> None:
     olga.press("bill-confirm")
     sees(olga.at("settlement"), "confirmed")
     olga.press("bill-pay")
+    olga.confirm()
     sees(olga.at("settlement"), "paid")
     assert re.search(r"¥\d", olga.at("paid-balance").inner_text())
 

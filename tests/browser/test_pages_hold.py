@@ -45,6 +45,18 @@ WRONG_LOOK = """scheme => {
     const row = tab.closest(".nav-tabs").getBoundingClientRect(), own = tab.getBoundingClientRect();
     if (own.left < row.left - 1 || own.right > row.right + 1) wrong.push("its own tab is out of sight");
   }
+  const pen = document.createElement("canvas").getContext("2d");
+  for (const field of document.querySelectorAll("main input[placeholder]")) {
+    const look = getComputedStyle(field);
+    const room = field.clientWidth - parseFloat(look.paddingLeft) - parseFloat(look.paddingRight);
+    pen.font = look.font;
+    if (field.checkVisibility() && pen.measureText(field.placeholder).width > room + 1)
+      wrong.push(`what a field asks for is cut: ${field.placeholder}`);
+  }
+  const brand = document.querySelector(".weir-brand > span");
+  const line = brand && 1.7 * parseFloat(getComputedStyle(brand).fontSize);
+  if (brand?.checkVisibility() && (brand.offsetHeight > line || brand.scrollWidth > brand.clientWidth + 1))
+    wrong.push("the portal's name is cut or on two lines");
   return wrong;
 }"""
 # Each language, width and theme once with each of the others, in two loads of a page.

@@ -92,6 +92,7 @@ def paid(olga: Visitor, *, is_shown: bool) -> None:
     if is_shown:
         olga.shoot("11-bill-confirmed")
     olga.press("bill-pay")
+    olga.confirm()
     sees(olga.at("settlement"), "paid")
     assert sum(map(amount, olga.at("paid-coupon").all_inner_texts())) + amount(
         olga.at("paid-balance").inner_text()

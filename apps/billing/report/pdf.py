@@ -275,13 +275,13 @@ def _totals(pen: _Pen, document: BillDocument) -> None:
     for name, amount, is_total in rows:
         size = 11 if is_total else 9
         pen.text(_ENDS[2], name, size, bold=is_total, right=True)
-        pen.text(RIGHT, f"{money(amount)} {document.currency}", size, bold=is_total, right=True)
+        pen.text(RIGHT, f"¥{money(amount)}", size, bold=is_total, right=True)
         pen.y -= ROW * (1.3 if is_total else 1)
     for booking in document.later:
         pen.room(2 * ROW)
         what = " · ".join(filter(None, (booking.kind, _day(booking.at), booking.reference)))
         pen.text(LEFT, what, most=_ENDS[2] - LEFT)
-        pen.text(RIGHT, f"−{money(booking.amount)} {document.currency}", right=True)
+        pen.text(RIGHT, f"−¥{money(booking.amount)}", right=True)
         pen.y -= ROW
         pen.text(LEFT, booking.reason, 8, colour=SOFT, most=RIGHT - LEFT)
         pen.y -= ROW

@@ -62,6 +62,12 @@ def account_list() -> QuerySet[Account]:
     return rows.order_by("tenant__schema_name")
 
 
+def balances_of(tenants: Iterable[Tenant]) -> dict[int, Decimal]:
+    """The balances in CNY of those of the tenants that have an account, by the tenant's key."""
+    rows = account_list().filter(tenant__in=list(tenants)).order_by()
+    return {row.tenant_id: row.balance for row in rows}  # type: ignore[attr-defined]
+
+
 def account_filtered(*, search: str = "", level: str = "") -> QuerySet[Account]:
     """Those of `account_list` whose tenant's name or code contains `search`, with funds at `level`; "" is any.
 

@@ -138,3 +138,11 @@ def workload_costs(uids: Iterable[UUID]) -> dict[UUID, Decimal]:
     rows = RatedItem.objects.filter(charge__workload_uid__in=list(uids)).order_by()
     sums = rows.values_list("charge__workload_uid").annotate(sum=Sum("exact"))
     return {uid: sum_ for uid, sum_ in sums if uid is not None}
+
+
+def tenants_costs(*, tenants: Iterable[Tenant], since: datetime) -> dict[int, Decimal]:
+    """Exact CNY of each tenant's rated use whose interval ended after `since`, by the tenant's key; nothing of one that
+    used nothing. For operators only."""
+    charged = Q(charge__closed_at=None) | Q(charge__closed_at__gt=since - _WHILE_CLOSING)
+    rows = RatedItem.objects.filter(charged, charge__tenant__in=list(tenants), usage__end_at__gt=since)
+    return dict(rows.order_by().values_list("charge__tenant").annotate(sum=Sum("exact")))

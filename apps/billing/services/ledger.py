@@ -128,7 +128,7 @@ def credit_limit_set(*, actor: Actor, tenant: Tenant, amount: Decimal, reason: s
     and what runs is put aside when what is set aside for it nears its end."""
     fields = reason_problems(reason)
     if not amount.is_finite() or not 0 <= amount <= DEPOSIT_LIMIT or amount != bill_round(amount):
-        text = _("The amount must be 0 to %(limit)s CNY, with at most two decimal places.")
+        text = _("The amount must be 0 to ¥%(limit)s, with at most two decimal places.")
         fields["amount"] = text % {"limit": DEPOSIT_LIMIT}
     if fields:
         raise InvalidInput(fields=fields)
@@ -163,7 +163,7 @@ def posted_find(key: str, kind: str, amount: Decimal) -> LedgerTransaction | Non
     moved = row.legs.get(account__kind=kind).amount
     if moved != amount:
         raise Conflict(
-            _("%(reference)s was booked already, with %(amount)s CNY.")
+            _("%(reference)s was booked already, with ¥%(amount)s.")
             % {"reference": key.rpartition(":")[2], "amount": bill_round(abs(moved))},
             cure=_("Use the payment's own number, or the same amount."),
         )
@@ -173,7 +173,7 @@ def posted_find(key: str, kind: str, amount: Decimal) -> LedgerTransaction | Non
 def amount_problems(amount: Decimal) -> dict[str, object]:
     if amount.is_finite() and 0 < amount <= DEPOSIT_LIMIT and amount == bill_round(amount):
         return {}
-    text = _("The amount must be greater than 0, at most %(limit)s CNY, with at most two decimal places.")
+    text = _("The amount must be greater than 0, at most ¥%(limit)s, with at most two decimal places.")
     return {"amount": text % {"limit": DEPOSIT_LIMIT}}
 
 

@@ -38,8 +38,7 @@ def coupon_budget_set(*, actor: Actor, year: int, amount: Decimal) -> CouponBudg
     issued = _issued_value(year)
     if amount < issued:
         raise BudgetExceeded(
-            _("%(issued)s CNY are issued already in %(year)s.")
-            % {"issued": bill_round(issued), "year": year},
+            _("¥%(issued)s is issued already in %(year)s.") % {"issued": bill_round(issued), "year": year},
             cure=_("Set at least that much, or end an activity."),
         )
     row.amount = amount
@@ -103,7 +102,7 @@ def coupon_activity_issue(*, actor: Actor, activity_uid: UUID | str) -> CouponAc
     wanted = _issued_value(year) + row.face_value * row.quantity
     if wanted > amount:
         text = _(
-            "The coupon budget of %(year)s is %(amount)s CNY; with this activity %(wanted)s would be issued."
+            "The coupon budget of %(year)s is ¥%(amount)s; with this activity ¥%(wanted)s would be issued."
         )
         figures = {"year": year, "amount": bill_round(amount), "wanted": bill_round(wanted)}
         raise BudgetExceeded(text % figures)
@@ -183,9 +182,7 @@ def coupon_redeem(
         ratio_percent=activity.ratio_percent,
     )
     if taken <= 0:
-        raise CouponNotUsable(
-            _("The coupon pays nothing of %(amount)s CNY.") % {"amount": bill_round(amount)}
-        )
+        raise CouponNotUsable(_("The coupon pays nothing of ¥%(amount)s.") % {"amount": bill_round(amount)})
     CouponRedemption.plain.create(tenant=tenant, coupon=coupon, reference=reference, amount=taken)
     coupon.remaining -= taken
     coupon.save(update_fields=["remaining", "updated_at"])
@@ -206,7 +203,7 @@ def _redeem_check(coupon: Coupon, amount: Decimal) -> None:
             _("Coupon %(code)s is valid until %(until)s.") % {"code": coupon.code, "until": until}
         )
     if amount < activity.minimum_spend:
-        text = _("Coupon %(code)s wants a bill of at least %(minimum)s CNY; this one is %(amount)s.")
+        text = _("Coupon %(code)s wants a bill of at least ¥%(minimum)s; this one is ¥%(amount)s.")
         figures = {"minimum": bill_round(activity.minimum_spend), "amount": bill_round(amount)}
         raise CouponNotUsable(text % {"code": coupon.code, **figures})
 

@@ -97,7 +97,8 @@ _CASE_COLUMNS = (
     Column("no", gettext_lazy("Number"), sort="no", value="no"),
     Column("title", gettext_lazy("Title"), sort=lambda: localized("title_zh", "title_en"), value="title"),
     Column("state", gettext_lazy("State"), sort=ranked("state", read.STATES_IN_ORDER), value="state_label"),
-    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),
+    # Numbers are a tenant's own: its name stands under each, whichever columns are chosen.
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name", is_extra=True),
     Column(
         "organization",
         gettext_lazy("Organization"),

@@ -16,6 +16,7 @@ from apps.console.alarms.steps import alarm_link, alarm_steps, alarm_subject
 from apps.console.alarms.subjects import subjects_offered
 from apps.console.operations import capacity as planning
 from apps.console.operations import charts
+from apps.console.operations.log_sentences import names_of, names_put
 from apps.console.operations.watching_forms import (
     SPANS,
     LogsForm,
@@ -78,13 +79,14 @@ def logs(request: PortalRequest) -> HttpResponseBase:
         "components": read.log_components(),
     }
     rows = read.log_list(**chosen)
-    return show_list(request, "telemetry/logs", LOG, rows, context, per_page=LOGS_PER_PAGE)
+    return show_list(request, "telemetry/logs", LOG, rows, context, per_page=LOGS_PER_PAGE, prepare=names_put)
 
 
 @operator_page("logs.view")
 def log_entry(request: PortalRequest, pk: int) -> HttpResponse:
     """One line with all that is known of it."""
-    return show(request, "telemetry/log_entry", {"row": read.log_get(pk)})
+    row = read.log_get(pk)
+    return show(request, "telemetry/log_entry", {"row": row, "names": names_of([row.text])})
 
 
 # --- alarms ----------------------------------------------------------------------------------------------------

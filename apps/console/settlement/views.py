@@ -79,7 +79,7 @@ def refund(request: PortalRequest, schema: str) -> HttpResponse:
     given = cleaned(RefundForm(request.POST))
     account_refund(actor=request.actor, tenant=row, **given)
     said = {"amount": given["amount"], "tenant": row}
-    messages.success(request, _("%(amount)s CNY are refunded to %(tenant)s.") % said)
+    messages.success(request, _("¥%(amount)s is refunded to %(tenant)s.") % said)
     return go(request, "operator:tenant", row.schema_name)
 
 
@@ -141,7 +141,7 @@ def correct(request: PortalRequest, uid: UUID) -> HttpResponse:
     given = cleaned(CorrectForm(request.POST))
     bill_correct(actor=request.actor, bill_uid=uid, **given)
     said = {"amount": given["amount"], "no": row.no}
-    messages.success(request, _("%(amount)s CNY of bill %(no)s are given back to the balance.") % said)
+    messages.success(request, _("¥%(amount)s of bill %(no)s is given back to the balance.") % said)
     return go(request, "operator:bill", uid)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import template
 from django.template import Context
+from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -31,9 +32,10 @@ from apps.fleet.models import Device, Slice
 from apps.identity.pages.requests import inside
 from apps.identity.rules.role_functions import RECORD_LABELS, function_label, scope_label
 from apps.kernel.reach import Records
-from apps.kernel.unit_text import cores_text, mib_text, span_text
+from apps.kernel.unit_text import ago_text, cores_text, mib_text, span_text
 from apps.notices.push import topics_sign
 from apps.rollouts.views import kind_label
+from apps.scheduling.selectors.workloads import slice_works
 from apps.scheduling.text.end_reasons import end_sentence
 from apps.telemetry.states import SOURCE_LABELS
 
@@ -198,6 +200,22 @@ def moment(value: datetime | str | None) -> str:
 
 
 @register.filter
+def ago(value: datetime | str | None) -> SafeString | str:
+    """How long ago an instant was, or in how long it comes, for lists: the instant itself, to the second and in the
+    reader's zone, shows on hover. The page counts on by itself (`static/src/js/ago.js`)."""
+    if not value:
+        return "–"
+    at = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return format_html(
+        '<time datetime="{}" title="{}" data-ago="{}">{}</time>',
+        at.isoformat(),
+        moment(at),
+        _("just now"),
+        ago_text(at, timezone.now()),
+    )
+
+
+@register.filter
 def clock(value: datetime | None) -> str:
     """The time of day of an instant, in the reader's zone: beside one that shows the day."""
     return localtime(value).strftime("%H:%M:%S") if value else "–"
@@ -319,6 +337,17 @@ def percent_of(part: Any, whole: Any) -> int:
     """How much of `whole` a part is, from 0 to 100."""
     total = Decimal(str(whole or 0))
     return max(0, min(100, int(Decimal(str(part or 0)) * 100 / total))) if total else 0
+
+
+@register.simple_tag
+def slices_named(found: Slice | Iterable[Slice]) -> str:
+    """Put on each slice its `work` and, of work with several, its `share_no`: what it is called by. A slice has no name
+    of its own."""
+    rows = [found] if isinstance(found, Slice) else list(found or ())
+    works = slice_works(rows)
+    for row in rows:
+        row.work, row.share_no = works.get(row.uid, (None, 0))  # type: ignore[attr-defined]
+    return ""
 
 
 @register.simple_tag

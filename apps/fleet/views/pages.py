@@ -37,6 +37,9 @@ from apps.tenancy.selectors import tenant_active_list
 LIVE = ["pool", "alarms"]
 # Nodes as cards, each with all its devices.
 _CARDS_PER_PAGE = 24
+# With more cards than this the page has a search.
+_CARDS_SEARCHED = 6
+_NODE_STATES = [pair for pair in NodeState.choices if pair[0] != NodeState.REMOVED]
 
 
 NODES = PageList(
@@ -61,13 +64,22 @@ def nodes(request: PortalRequest) -> HttpResponseBase:
     chosen = cleaned(NodesForm(request.GET))
     if chosen["layout"] == "table":
         return _node_table(request, chosen)
-    rows = paged(request, node_list(), _CARDS_PER_PAGE)
+    found = node_list(search=chosen["search"], state=chosen["state"])
+    rows = paged(request, found, _CARDS_PER_PAGE)
     for row in rows:
         cards = list(row.devices.all())
         row.held_percent, row.room_percent = _sum(cards, "held_percent"), _sum(cards, "room_percent")
         row.held_mib, row.room_mib = _sum(cards, "held_mib"), _sum(cards, "room_mib")
         row.cards = cards
-    return show(request, "fleet/nodes", {"rows": rows, "live": LIVE})
+    context = {
+        "chosen": chosen,
+        "states": _NODE_STATES,
+        "rows": rows,
+        # Of few nodes all are in sight.
+        "has_search": rows.paginator.count > _CARDS_SEARCHED or chosen["search"] or chosen["state"],
+        "live": LIVE,
+    }
+    return show(request, "fleet/nodes", context)
 
 
 def _node_table(request: PortalRequest, chosen: dict[str, str]) -> HttpResponseBase:
@@ -78,7 +90,7 @@ def _node_table(request: PortalRequest, chosen: dict[str, str]) -> HttpResponseB
     ]
     context = {
         "chosen": chosen,
-        "states": [pair for pair in NodeState.choices if pair[0] != NodeState.REMOVED],
+        "states": _NODE_STATES,
         "acts": acts if request.actor.may(P.MANAGE) else [],
         "live": LIVE,
     }

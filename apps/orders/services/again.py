@@ -202,7 +202,7 @@ def _price_tell(former: ApplicationForm, quotes: Sequence[Quote], changed: list[
     now = sum((quote.total for quote in quotes), ZERO)
     if former.total is not None and bill_round(Decimal(former.total)) != bill_round(now):
         words = {"before": bill_round(former.total), "now": bill_round(now)}
-        changed.append(_("It costs %(now)s CNY now; it was %(before)s CNY.") % words)
+        changed.append(_("It costs ¥%(now)s now; it was ¥%(before)s.") % words)
 
 
 def _quota_tell(commodities: Sequence[Commodity], lines: Sequence[LineInput], changed: list[str]) -> None:

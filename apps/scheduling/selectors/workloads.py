@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, When
+from django.db.models import Case, Count, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.fleet.models import Node
+from apps.fleet.models import Node, Slice
 from apps.fleet.selectors import node_list, session_connection_get
 from apps.fleet.types import SessionConnection
 from apps.kernel.actor import Actor
@@ -148,6 +148,29 @@ def workload_list(tenant: Tenant | str, *, actor: Actor) -> QuerySet[Workload]:
 def workload_list_across() -> QuerySet[Workload]:
     """All tenants' workloads: the operators' side only."""
     return _with_place(Workload.objects.across())
+
+
+def running_counts(tenants: Iterable[Tenant]) -> dict[int, int]:
+    """How much work of each of the tenants has begun and not ended, by the tenant's key: the operators' side only."""
+    rows = Workload.objects.across().filter(tenant__in=list(tenants)).exclude(state=WorkloadState.PENDING)
+    rows = rows.exclude(state__in=FINAL_STATES).order_by()
+    return dict(rows.values_list("tenant").annotate(count=Count("pk")))
+
+
+def slice_works(slices: Iterable[Slice]) -> dict[UUID, tuple[Workload, int]]:
+    """The work of each slice, and of work that has several shares which of them it is, from 1, by the slice's uid; 0 of
+    work with one share. By two queries for all: the operators' side only."""
+    found = list(slices)
+    works = {
+        row.uid: row for row in Workload.objects.across().filter(uid__in=[s.workload_uid for s in found])
+    }
+    held = Allocation.objects.filter(slice_uid__in=[part.uid for part in found])
+    shares = dict(held.values_list("slice_uid", "share"))
+    return {
+        part.uid: (work, shares.get(part.uid, 0) + 1 if work.shares > 1 else 0)
+        for part in found
+        if (work := works.get(part.workload_uid)) is not None
+    }
 
 
 def workloads_matching(words: Sequence[str]) -> QuerySet[Workload]:

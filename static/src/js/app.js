@@ -1,4 +1,5 @@
 // Starts what every page has.
+import { keepAgo } from "./ago.js";
 import { askFirst } from "./confirm.js";
 import { protectRequests } from "./csrf.js";
 import { keepDrafts } from "./drafts.js";
@@ -34,3 +35,4 @@ fitTables();
 tryCalls();
 keepDrafts();
 keepFocus();
+keepAgo();

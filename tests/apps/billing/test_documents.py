@@ -175,7 +175,7 @@ def test_a_bill_of_ten_thousand_lines_breaks_over_pages_with_its_head_on_each():
         assert f"Page {number + 1} of {count}" in text
         assert "B-LONG-000001" in text
     assert "Unit price" in pages[count // 2]
-    assert "12,500.00 CNY" in pages[count - 1]
+    assert "¥12,500.00" in pages[count - 1]
 
 
 @pytest.mark.req("PLAT-OPS-32")

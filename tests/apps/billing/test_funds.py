@@ -87,7 +87,7 @@ def test_a_start_sets_aside_its_first_hour_and_is_refused_when_that_is_not_there
     with pytest.raises(FundsTooLow) as caught:
         charge(opened, count=2)
     # 2 × 7.16 against 12.84
-    assert "lacks 1.48 CNY" in str(caught.value.message)
+    assert "lacks ¥1.48" in str(caught.value.message)
     assert "Top up" in str(caught.value.cure)
     assert FundsHold.plain.count() == 1, "a refusal leaves nothing"
     charge(opened)

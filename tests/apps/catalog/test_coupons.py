@@ -177,7 +177,7 @@ class TestRedeem:
     def test_ratio_and_minimum_spend(self, acme: object, manager) -> None:
         rules = {"ratio_percent": 30, "minimum_spend": Decimal(10), "per_tenant_limit": 2}
         coupon = coupon_claim(actor=manager.actor, activity_uid=activity_make(**rules).uid)
-        with pytest.raises(CouponNotUsable, match="at least 10"):
+        with pytest.raises(CouponNotUsable, match="at least ¥10"):
             redeem(acme, coupon, "9.99")
         assert redeem(acme, coupon, "10.01") == Decimal("3.00")
 

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from lxml import html
 
 from apps.billing.services.rating import usage_rate
 from apps.console.operations.home import Revenue, home_parts
@@ -171,6 +172,17 @@ def test_the_inbox_leads_to_the_task_in_its_tenant(operator):
     assert f"/t/globex/inbox/{uid}/" in text
     assert 'data-no="F2"' not in text
     assert 'data-no="F1"' not in text_of(operator("front_line").page().get("/inbox/"))
+
+
+@pytest.mark.req("PLAT-OPS-17")
+def test_two_tenants_numbers_that_are_alike_are_told_apart_whichever_columns_are_chosen(operator):
+    put("acme", no="F20261123-0001")
+    put("globex", no="F20261123-0001")
+    client = operator("executive").page()
+    for query in ("", "?columns=no,title"):
+        rows = html.fromstring(text_of(client.get(f"/cases/{query}"))).xpath("//*[@data-test='case-row']")
+        said = [" ".join(row.xpath("string(./td[1])").split()) for row in rows]
+        assert sorted(said) == ["F20261123-0001 Acme Research", "F20261123-0001 Globex Labs"]
 
 
 FILTERS = {

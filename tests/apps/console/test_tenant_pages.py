@@ -6,17 +6,25 @@ import zipfile
 from decimal import Decimal
 
 import pytest
+from django.db.models import Sum
+from django.utils import timezone
 
 from apps.audit.models import Record
-from apps.billing.models import Bill
+from apps.billing.models import Bill, RatedItem
 from apps.billing.services.ledger import account_deposit, account_open, account_refund
+from apps.billing.services.rating import usage_rate
+from apps.console.tenants.overview import tenant_figures_put
+from apps.identity.models import Membership
 from apps.identity.services.operators import operator_role_bind
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.orgs.models import Organization, TenantRole
 from apps.orgs.services.organizations import organization_create
+from apps.scheduling.models import Workload
 from apps.scheduling.services.queues.queue_settings import queue_ensure
+from apps.tenancy.models import Tenant
 from apps.tenancy.services import tenant_provision, tenant_suspend
+from tests.apps.billing.scene import charge_make, deposit, record
 from tests.apps.scheduling.pool import submit
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +70,49 @@ def test_tenants_are_found_by_name_code_and_state(operator, acme, suspended):
     assert rows(search=acme.name[:4].lower(), state="active") == ["acme"]
     assert rows(state="suspended") == ["initech"]
     assert rows(search="no such") == []
+
+
+@pytest.mark.req("PLAT-TEN-8")
+def test_the_list_has_each_tenants_people_work_and_money(
+    operator, member, initech, acme, globex, django_assert_max_num_queries
+):
+    member("acme", "tenant_front_line")
+    left = member("acme", "tenant_decision_maker")
+    Membership.objects.filter(user=left.user).update(left_at=timezone.now())
+    account_open(actor=SYSTEM, tenant=acme)
+    deposit(acme, "500.00")
+    charge = charge_make(globex)
+    record(charge, [60, 60])
+    usage_rate(actor=SYSTEM)
+    spent = RatedItem.objects.aggregate(sum=Sum("exact"))["sum"]
+    queue_ensure(actor=SYSTEM)
+    running, _waiting = submit(acme), submit(acme)
+    Workload.plain.filter(pk=running.pk).update(state="running")
+
+    page = operator("executive").page()
+    with django_assert_max_num_queries(14):
+        rows = {row.schema_name: row for row in page.get("/tenants/").context["rows"]}
+    assert {name: (row.people_count, row.running_count, row.month_cost) for name, row in rows.items()} == {
+        "acme": (1, 1, 0),
+        "globex": (0, 0, spent),
+        "initech": (0, 0, 0),
+    }
+    assert rows["acme"].balance == Decimal("500.00")
+    assert "¥500.00" in " ".join(page.get("/tenants/").content.decode().split())
+    held = page.get("/tenants/?export=csv").streaming_content
+    lines = list(csv.DictReader(io.StringIO(b"".join(held).decode("utf-8-sig"))))
+    assert {line["Name"]: line["People"] for line in lines}[acme.name] == "1"
+
+
+@pytest.mark.req("PLAT-TEN-8", "PLAT-SEC-4")
+def test_the_list_says_nothing_of_what_a_role_may_not_see(operator, acme):
+    account_open(actor=SYSTEM, tenant=acme)
+    deposit(acme, "500.00")
+    someone = operator("cluster_administrator")
+    assert not someone.actor.may("billing.view")
+    rows = [Tenant.objects.get(schema_name="acme")]
+    tenant_figures_put(someone.actor, rows)
+    assert (rows[0].month_cost, rows[0].balance) == (None, None)
 
 
 @pytest.mark.req("PLAT-TEN-9", "PLAT-TEN-13", "PLAT-TEN-4")
@@ -110,7 +161,7 @@ def test_a_tenant_is_closed_only_when_all_of_it_is_settled(operator, suspended):
     work = submit(suspended)
     shown = page_of(person, suspended)
     assert "1 workload has not ended." in shown
-    assert "20.00 CNY is to be refunded" in shown
+    assert "¥20.00 is to be refunded" in shown
     assert 'data-test="tenant-close"' not in shown
     status, text = said(act(person, suspended, "close"))
     assert status == 409

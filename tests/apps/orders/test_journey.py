@@ -238,7 +238,7 @@ def test_what_the_account_does_not_cover_is_refused_when_it_is_submitted(scene: 
     credit(scene, "7.15")
     with pytest.raises(FundsTooLow) as caught:
         scene.submitted()
-    assert "lacks 0.01 CNY" in str(caught.value.message)
+    assert "lacks ¥0.01" in str(caught.value.message)
     assert scene.held() == (0, 0)
     assert not ApplicationForm.objects.exclude(state="draft").exists()
     credit(scene, "7.16")
@@ -257,7 +257,7 @@ def test_an_order_sets_its_money_aside_at_delivery_and_fails_with_the_reason_whe
     assert failed.state == "failed"
     assert not Workload.objects.across().filter(order_uid=second.uid).exists()
     told = Message.objects.get(user=scene.ann.user, params__has_key="reason")
-    assert "lacks 7.16 CNY" in told.params["reason"]
+    assert "lacks ¥7.16" in told.params["reason"]
     # Its end gives back what it did not use.
     workload_stop(actor=SYSTEM, tenant=scene.tenant, workload_uid=delivered.workload_uid, reason="")
     assert scene.charge(first).funds.amount == 0

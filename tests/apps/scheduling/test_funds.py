@@ -116,7 +116,7 @@ def test_direct_work_that_the_account_cannot_bear_is_refused_with_cause_and_cure
     assert answer.status_code == 409
     error = answer.json()["error"]
     assert error["code"] == "funds_too_low"
-    assert "lacks 1.00 CNY" in error["message"]
+    assert "lacks ¥1.00" in error["message"]
     assert "credit" in error["cure"]
     assert Workload.objects.across().count() == 1
     # What says how long it runs needs less.
@@ -125,7 +125,7 @@ def test_direct_work_that_the_account_cannot_bear_is_refused_with_cause_and_cure
     page = alice.page()
     given = {**body, "kind": "program", "shares": 1, "queue": "default"}
     answer = page.post("/resources/submit/", {**given, "command": "true"})
-    assert "lacks 1.55 CNY" in answer.content.decode()
+    assert "lacks ¥1.55" in answer.content.decode()
 
 
 @pytest.mark.req("ELA-1911")

@@ -104,14 +104,14 @@ def account(actor: Actor, row: Tenant, given: dict[str, Any]) -> str:
 @_act(BILLING, DepositForm)
 def deposit(actor: Actor, row: Tenant, given: dict[str, Any]) -> str:
     account_deposit(actor=actor, tenant=row, **given)
-    return _("The deposit of %(amount)s CNY is credited.") % {"amount": given["amount"]}
+    return _("The deposit of ¥%(amount)s is credited.") % {"amount": given["amount"]}
 
 
 @_act(BILLING, CreditForm)
 def credit(actor: Actor, row: Tenant, given: dict[str, Any]) -> str:
     credit_limit_set(actor=actor, tenant=row, **given)
     said = {"amount": given["amount"], "tenant": row}
-    return _("%(tenant)s may owe %(amount)s CNY beyond its balance.") % said
+    return _("%(tenant)s may owe ¥%(amount)s beyond its balance.") % said
 
 
 @_act(SCHEDULING, QuotasForm)

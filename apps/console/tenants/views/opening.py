@@ -57,7 +57,7 @@ def _made(request: PortalRequest, form: TenantForm, made: TenantOpened) -> dict[
     ]
     if given.credit_limit:
         shown = {"amount": given.credit_limit}
-        lines.append(_("Its money account, with %(amount)s CNY of credit") % shown)
+        lines.append(_("Its money account, with ¥%(amount)s of credit") % shown)
     elif given.has_account:
         lines.append(_("Its money account"))
     lines += [_("A queue of its own")] if given.has_queue else []

@@ -1,5 +1,7 @@
 """The operators' pages of tenants: the list, one tenant with all its parts, and its records as a file."""
 
+from functools import partial
+
 from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +18,7 @@ from apps.console.tenants.forms import (
     TenantFilterForm,
     TenantNameForm,
 )
-from apps.console.tenants.overview import tenant_overview
+from apps.console.tenants.overview import tenant_figures_put, tenant_overview
 from apps.console.tenants.services import tenant_archive_take
 from apps.console.tenants.views.opening import tenant_address
 from apps.identity.pages.access import cleaned, operator_page, show
@@ -30,8 +32,12 @@ from apps.tenancy.states import ENDED, TenantState
 TENANTS = PageList(
     Column("name", _("Name"), sort="name", value="name"),
     Column("code", _("Code"), sort="schema_name", value="schema_name"),
-    Column("host", _("Address"), sort="host", value="host"),
-    Column("timezone", _("Time zone"), sort="timezone", value="timezone"),
+    Column("people", _("People"), value="people_count"),
+    Column("running", _("Running work"), value="running_count"),
+    Column("cost", _("Cost this month"), value="month_cost", unit="CNY"),
+    Column("balance", _("Balance"), value="balance", unit="CNY"),
+    Column("host", _("Address"), sort="host", value="host", is_extra=True),
+    Column("timezone", _("Time zone"), sort="timezone", value="timezone", is_extra=True),
     Column("created", _("Created at"), sort="created_at", value="created_at"),
     Column("state", _("State"), sort="state", value="get_state_display"),
     order="name",
@@ -40,10 +46,12 @@ TENANTS = PageList(
 
 @operator_page("tenancy.view")
 def tenants(request: PortalRequest) -> HttpResponseBase:
-    """Whom the centre serves, ended ones too, by name, code and state (PLAT-TEN-8)."""
+    """Whom the centre serves, ended ones too, by name, code and state, each with its people, running work and money
+    (PLAT-TEN-8)."""
     chosen = cleaned(TenantFilterForm(request.GET))
     context = {"chosen": chosen, "states": TenantState.choices}
-    return show_list(request, "operator/tenants", TENANTS, tenant_find(**chosen), context)
+    prepare = partial(tenant_figures_put, request.actor)
+    return show_list(request, "operator/tenants", TENANTS, tenant_find(**chosen), context, prepare=prepare)
 
 
 @operator_page("tenancy.view")

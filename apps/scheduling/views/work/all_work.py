@@ -41,13 +41,13 @@ WORKLOADS = PageList(
     Column(
         "state", gettext_lazy("State"), sort=ranked("state", WorkloadState.values), value="get_state_display"
     ),
-    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name"),
+    # Stands under each name beside the number, whichever columns are chosen: numbers are a tenant's own.
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name", is_extra=True),
     Column(
         "person",
         gettext_lazy("Submitted by"),
         sort="submitted_by__display_name",
         value="submitted_by.display_name",
-        is_extra=True,
     ),
     Column(
         "queue",
