@@ -18,15 +18,16 @@ class KeptScores:
         self._policy, self._weight, self._figure_at = policy, weight, policy.figure_at
         self._figures = self._scores = np.empty(0, np.int64)
         self._least = self._most = self._leasts = self._mosts = 0
-        self._is_old = False
+        self.is_old = False
+        """Whether scores lack a change."""
         # Figures that are all equal, or not all known, are scored anew with every change.
         self._is_level = False
 
     def begin(self, sums: Row, factors: Factors, room: Room, ask: Ask, places: Row) -> None:
         """Score all candidates, and add to the sums."""
-        self._figures = self._policy.figures(factors, room, ask)[places]
+        self._figures = self._policy.figures(factors, room, ask).take(places)
         self._scores = np.zeros(len(places), np.int64)
-        self._is_old = True
+        self.is_old = True
         self.settle(sums)
 
     def change(self, sums: Row, column: int, room: Room, spec_id: str, place: int) -> None:
@@ -35,13 +36,13 @@ class KeptScores:
         if was == now:
             return
         self._figures[column] = now
-        if self._is_old or self._is_level:
-            self._is_old = True
+        if self.is_old or self._is_level:
+            self.is_old = True
             return
         self._leasts += (now == self._least) - (was == self._least)
         self._mosts += (now == self._most) - (was == self._most)
         if not self._leasts or not self._mosts or not self._least <= now <= self._most:
-            self._is_old = True
+            self.is_old = True
             return
         span = self._most - self._least
         score = (200 * (now - self._least) + span) // (2 * span)
@@ -51,12 +52,10 @@ class KeptScores:
             sums[column] += self._weight * (score - before)
 
     def settle(self, sums: Row) -> None:
-        """After all changes: where the best or the worst is another one, score all candidates anew."""
-        if not self._is_old:
-            return
+        """After all changes, where they left it old: score all candidates anew, the best or the worst is another."""
         figures = self._figures
         least, most = np.minimum.reduce(figures).item(), np.maximum.reduce(figures).item()
-        self._is_old, self._is_level = False, least in (most, UNKNOWN)
+        self.is_old, self._is_level = False, least in (most, UNKNOWN)
         if self._is_level:
             scores = normalised(figures)
         else:

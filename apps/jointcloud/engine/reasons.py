@@ -28,6 +28,15 @@ class Code(StrEnum):
     NO_ROOM = "no_room"
 
 
+class SourceCode(StrEnum):
+    """Why data is not copied from a centre that holds it."""
+
+    IS_TARGET = "source_is_target"
+    UNAVAILABLE = "source_unavailable"
+    UNREADABLE = "source_unreadable"
+    AT_LIMIT = "source_at_limit"
+
+
 class Finding(StrEnum):
     """What is said of an evaluation as a whole."""
 
@@ -63,7 +72,6 @@ class Fault(StrEnum):
     TASKS_EMPTY = "tasks_empty"
     RETRIES = "retries"
     STATE_POLICY = "state_policy"
-    STATE_UNKNOWN = "state_unknown"
     ID_TWICE = "id_twice"
     CENTRE_UNKNOWN = "centre_unknown"
     TASK_UNKNOWN = "task_unknown"
@@ -73,11 +81,14 @@ class Fault(StrEnum):
     NO_POWER = "no_power"
 
 
+AnyCode: TypeAlias = Code | SourceCode | Finding | Fault
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """A code and the figures of its sentence, by name in fixed order."""
 
-    code: Code | Finding | Fault
+    code: AnyCode
     params: tuple[tuple[str, Param], ...] = ()
 
     def get(self, name: str) -> Param:
@@ -85,7 +96,7 @@ class Reason:
         return dict(self.params).get(name)
 
 
-def reason(code: Code | Finding | Fault, **params: Param) -> Reason:
+def reason(code: AnyCode, **params: Param) -> Reason:
     """A reason with its figures."""
     return Reason(code, tuple(params.items()))
 

@@ -42,8 +42,9 @@ class Room:
             return self._slots_counted(spec_id)
         asked = self._asked[spec_id]
         if asked:
+            free = self.free.item
             for place in self.log[read:]:
-                row[place] = min([self.free.item(i, place) // amount for i, amount in asked])
+                row[place] = min([free(i, place) // amount for i, amount in asked])
         self._slots[spec_id] = row, len(self.log)
         return row
 
@@ -60,8 +61,11 @@ class Room:
 
     def bind(self, place: int, spec_id: str, replicas: int) -> None:
         """Take the room of so many replicas in a centre; a negative number gives it back."""
-        self.slots(spec_id)
-        for i, amount in self._asked[spec_id]:
+        asked = self._asked.get(spec_id)
+        if asked is None:
+            self._slots_counted(spec_id)
+            asked = self._asked[spec_id]
+        for i, amount in asked:
             self.free[i, place] -= amount * replicas
         self.running[place] += replicas
         self.log.append(place)

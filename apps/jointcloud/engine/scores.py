@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ def weighted(scores: Row, weights: Row) -> Row:
     return weights @ scores
 
 
-def rounded(sums: Row) -> Row:
+Sums = TypeVar("Sums", int, Row)
+
+
+def rounded(sums: Sums) -> Sums:
     """The final scores of such sums: whole, half up."""
     return (sums + ONE // 2) // ONE

@@ -23,6 +23,9 @@ from apps.jointcloud.engine.types import MOST, ONE, Weights
 _FEW = 12
 """After more binds all is scored anew: that is quicker than one centre after the other."""
 
+_FULL, _NEVER = -1, -2
+"""In the place of a column: no candidate for want of room, or for another reason."""
+
 
 class Standings:
     """The centres before tasks that ask for the same: `ask` is one of them."""
@@ -38,7 +41,7 @@ class Standings:
         self._fixed_weights = np.array([weight for _, weight in fixed], np.int64)
         self._moving = [each for each in self._policies if each[0].moves]
         self._kept = [KeptScores(policy, weight) for policy, weight in self._policies if policy.figure_at]
-        self._cheaper = price_order(factors, self._spec_id)
+        self._cheaper: list[int] = price_order(factors, self._spec_id).tolist()
         self._read = -1
         self._mark = b""
         self._places = self._sums = self._fixed_sums = np.empty(0, np.int64)
@@ -53,17 +56,18 @@ class Standings:
             return None
         if not self._model.adds_up:
             return self._best_of(self._finals(ask))
-        sums = self._sums
-        constant = 0
+        sums, same_for_all = self._sums, 0
         for policy, weight in self._moving:
             if policy.is_level is not None and policy.is_level(ask):
-                constant += BEST * weight
+                same_for_all += BEST * weight
                 continue
-            figures = policy.figures(self._factors, self._room, ask)[self._places]
+            figures = policy.figures(self._factors, self._room, ask).take(self._places)
             sums = sums + weight * normalised(figures)
-        most = int(rounded(sums.max() + constant))
-        # The least sum that is rounded to the same score.
-        return self._first_of(np.flatnonzero(sums >= most * ONE - ONE // 2 - constant), most)
+        # A whole number of Python's, which `rounded` takes as well.
+        most: int = rounded(np.maximum.reduce(sums).item() + same_for_all)
+        # From the least sum on that is rounded to this score.
+        equal = (sums >= most * ONE - ONE // 2 - same_for_all).nonzero()[0]
+        return self._first_of(equal, most)
 
     def _best_of(self, finals: Row) -> tuple[int, int]:
         most = int(finals.max())
@@ -71,28 +75,30 @@ class Standings:
 
     def _first_of(self, equal: Row, score: int) -> tuple[int, int]:
         """Of candidates with the same score the one with the fewest running tasks, then the first by price and ID."""
-        places = self._places[equal].tolist()
-        if len(places) > 1:
-            running, cheaper = self._room.running, self._cheaper
-            return min(places, key=lambda i: (running.item(i), cheaper.item(i))), score
-        return places[0], score
+        places = self._places.take(equal).tolist()
+        if len(places) == 1:
+            return places[0], score
+        running, cheaper = self._room.running.item, self._cheaper
+        return min([(running(i), cheaper[i], i) for i in places])[2], score
 
     def _follow(self) -> bool:
         """Bring the kept sums up to what has been bound since; False where all has to be scored anew."""
         changed = self._room.log[self._read :] if self._read >= 0 else []
         if self._read < 0 or len(changed) > _FEW or not self._model.adds_up:
             return False
-        slots = self._room.slots(self._spec_id)
+        slots = self._room.slots(self._spec_id).item
         for place in changed:
             column = self._column[place]
-            is_candidate = self._is_open.item(place) and slots.item(place) >= self._replicas
-            if is_candidate != (column >= 0):
+            if column == _NEVER:
+                continue
+            if (slots(place) >= self._replicas) != (column >= 0):
                 return False
             if column >= 0:
                 for kept in self._kept:
                     kept.change(self._sums, column, self._room, self._spec_id, place)
         for kept in self._kept:
-            kept.settle(self._sums)
+            if kept.is_old:
+                kept.settle(self._sums)
         return True
 
     def _score(self, ask: Ask) -> None:
@@ -108,7 +114,7 @@ class Standings:
 
     def _candidates_are(self, candidates: NDArray[np.bool_], mark: bytes) -> None:
         self._mark, self._places = mark, np.flatnonzero(candidates)
-        column = np.full(len(candidates), -1, np.int64)
+        column = np.where(self._is_open, _FULL, _NEVER)
         column[self._places] = np.arange(self._places.size)
         self._column = column.tolist()
         if self._places.size and len(self._fixed):

@@ -16,7 +16,7 @@ def why(world, ask=None, name="a", **more) -> tuple[Reason, ...]:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "why_not"),
     [
         ({"is_available": False}, reason(Code.UNAVAILABLE)),
         ({"seen_at_s": NOW - 181}, reason(Code.STALE, age_s=181, limit_s=180)),
@@ -28,8 +28,8 @@ def why(world, ask=None, name="a", **more) -> tuple[Reason, ...]:
         ({"offers": ()}, reason(Code.NOT_OFFERED, spec="gpu1")),
     ],
 )
-def test_a_centre_that_cannot_be_used_is_told_why(changed, told):
-    assert why(snapshot(centre("a", **changed))) == (told,)
+def test_a_centre_that_cannot_be_used_is_told_why(changed, why_not):
+    assert why(snapshot(centre("a", **changed))) == (why_not,)
 
 
 def test_at_the_limits_a_centre_is_a_candidate():
