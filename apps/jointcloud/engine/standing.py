@@ -86,7 +86,8 @@ class Standings:
         changed = self._room.log[self._read :] if self._read >= 0 else []
         if self._read < 0 or len(changed) > _FEW or not self._model.adds_up:
             return False
-        slots = self._room.slots(self._spec_id).item
+        sums, room, spec_id, kepts = self._sums, self._room, self._spec_id, self._kept
+        slots = room.slots(spec_id).item
         for place in changed:
             column = self._column[place]
             if column == _NEVER:
@@ -94,11 +95,11 @@ class Standings:
             if (slots(place) >= self._replicas) != (column >= 0):
                 return False
             if column >= 0:
-                for kept in self._kept:
-                    kept.change(self._sums, column, self._room, self._spec_id, place)
-        for kept in self._kept:
+                for kept in kepts:
+                    kept.change(sums, column, room, spec_id, place)
+        for kept in kepts:
             if kept.is_old:
-                kept.settle(self._sums)
+                kept.settle(sums)
         return True
 
     def _score(self, ask: Ask) -> None:
