@@ -23,7 +23,7 @@ def _speed(options: argparse.Namespace) -> int:
 
 def _price(options: argparse.Namespace) -> int:
     try:
-        _print(by_price(week(options.seed, options.jobs)), options)
+        _print(by_price(week(options.seed, options.jobs), options.hours), options)
     except ModuleNotFoundError:
         print("The solver is not installed: pip install highspy", file=sys.stderr)
         return 2
@@ -72,6 +72,7 @@ def main(arguments: list[str]) -> int:
         command = commands.add_parser(name, help=text)
         command.add_argument("--jobs", type=int, default=20_000)
         command.set_defaults(run=work)
+    commands.choices["price"].add_argument("--hours", action="store_true", help="the solver knows durations")
     for command in commands.choices.values():
         command.add_argument("--seed", type=int, default=42)
         command.add_argument("--json", action="store_true")

@@ -11,16 +11,19 @@ from apps.jointcloud.engine.types import Snapshot, Task
 class Compared:
     """What the engine's choices cost by snapshot, and what the cheapest of the same tasks would."""
 
-    def __init__(self) -> None:
+    def __init__(self, hours: bool) -> None:
+        self._hours = hours
         self.ours = self.least = 0
         self.snapshots = self.solved = 0
 
     def watch(self, snapshot: Snapshot, chosen: list[tuple[str, str]]) -> None:
-        """Add one snapshot; the unit is minor currency per hour times seconds."""
+        """Add one snapshot, in minor currency per hour; with hours times seconds."""
         tasks = {job.tasks[0].id: job.tasks[0] for job in snapshot.jobs}
         rows = [(tasks[name], place) for name, place in chosen]
-        ours = sum(_cost(snapshot, task, place) for task, place in rows)
-        alone = sum(min(_cost(snapshot, task, each.id) for each in snapshot.centres) for task, _ in rows)
+        ours = sum(_cost(snapshot, task, place, self._hours) for task, place in rows)
+        alone = sum(
+            min(_cost(snapshot, task, each.id, self._hours) for each in snapshot.centres) for task, _ in rows
+        )
         self.snapshots += 1
         self.ours += ours
         # Where each task has the cheapest centre of all nothing can be cheaper.
@@ -28,15 +31,15 @@ class Compared:
             self.least += alone
             return
         self.solved += 1
-        self.least += least_cost(snapshot, [task for task, _ in rows])
+        self.least += least_cost(snapshot, [task for task, _ in rows], self._hours)
 
 
-def _cost(snapshot: Snapshot, task: Task, place: str) -> int:
-    return price_of(snapshot.centres, place, task.spec_id) * (task.duration_s or 0)
+def _cost(snapshot: Snapshot, task: Task, place: str, hours: bool) -> int:
+    return price_of(snapshot.centres, place, task.spec_id) * ((task.duration_s or 0) if hours else 1)
 
 
-def least_cost(snapshot: Snapshot, tasks: list[Task]) -> int:
-    """The least cost at which all these tasks have a centre with room."""
+def least_cost(snapshot: Snapshot, tasks: list[Task], hours: bool) -> int:
+    """The least sum of prices, or with hours of what they come to, at which all these tasks have a centre with room."""
     # A package of the development environment alone.
     solver = import_module("highspy").Highs()
     solver.setOptionValue("output_flag", False)
@@ -50,7 +53,7 @@ def least_cost(snapshot: Snapshot, tasks: list[Task]) -> int:
             solver.addConstr(
                 sum(goes[t][c] * amounts[task.spec_id].get(name, 0) for t, task in enumerate(tasks)) <= free
             )
-    cost = [[_cost(snapshot, task, centre.id) for centre in snapshot.centres] for task in tasks]
+    cost = [[_cost(snapshot, task, centre.id, hours) for centre in snapshot.centres] for task in tasks]
     solver.minimize(
         sum(goes[t][c] * cost[t][c] for t in range(len(tasks)) for c in range(len(snapshot.centres)))
     )
@@ -58,9 +61,12 @@ def least_cost(snapshot: Snapshot, tasks: list[Task]) -> int:
     return sum(cost[t][c] for t, row in enumerate(values) for c, value in enumerate(row) if value > 0.5)
 
 
-def by_price(given: Week) -> dict[str, int | float]:
-    """The week by price alone, and over all its snapshots how many times the least cost it took."""
-    compared = Compared()
+def by_price(given: Week, hours: bool = False) -> dict[str, int | float]:
+    """The week by price alone, and over all its snapshots how many times the least sum of prices it took.
+
+    `hours`: the solver knows how long each task runs too, which no price tells the engine.
+    """
+    compared = Compared(hours)
     outcome = run(given, engine, (("price", 1000),), compared.watch)
     return {
         "jobs": outcome.jobs,
