@@ -27,6 +27,7 @@ SHARED_APPS = [
     "apps.billing",
     "apps.fleet",
     "apps.scheduling",
+    "apps.jointcloud",
     "apps.images",
     "apps.rollouts",
     "apps.console",
