@@ -57,3 +57,16 @@ def center_offers(center: Center) -> QuerySet[SpecOffer]:
     """What a centre offers."""
     rows = SpecOffer.objects.filter(center=center).select_related("spec", "center__sample")
     return rows.order_by("spec__resource_spec_name", "pk")
+
+
+def offer_list(*, search: str = "") -> QuerySet[SpecOffer]:
+    """All offers; those whose specification or centre has `search` in its code or name."""
+    rows = SpecOffer.objects.select_related("spec", "center__sample")
+    if not search:
+        return rows
+    return rows.filter(
+        Q(spec__resource_spec_id__icontains=search)
+        | Q(spec__resource_spec_name__icontains=search)
+        | Q(center__ai_center_id__icontains=search)
+        | Q(center__name__icontains=search)
+    )

@@ -1,6 +1,7 @@
 """What a centre can be, and what a specification is for. The figures of `CenterStatus` are those of table 1."""
 
 from django.db import models
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
@@ -24,3 +25,15 @@ class ServiceType(models.TextChoices):
     INTERACTIVE = "interactive", _("Interactive")
     BATCH = "batch", _("Batch")
     STREAMING = "streaming", _("Streaming")
+
+
+# What the amounts of tables 2 to 4 are called.
+AMOUNT_LABELS: dict[str, str | Promise] = {
+    "cpu": _("CPU cores"),
+    "gpu": "GPU",
+    "npu": "NPU",
+    "mlu": "MLU",
+    "memory": _("Memory"),
+    "storage": _("Storage"),
+    "user_define": _("User-defined resource"),
+}

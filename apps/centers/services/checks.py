@@ -14,10 +14,13 @@ from apps.kernel.errors import InvalidInput
 
 # Of a setting or a secret: a chain of certificates, or a key.
 VALUE_MOST = 32_768
+_WORDS_OF_PAGES = frozenset({"join", "mapping", "new"})
 
 
 def id_fault(text: str) -> str:
     """What is wrong with a centre's or a specification's code; empty where nothing is."""
+    if text in _WORDS_OF_PAGES:
+        return _("The portal's own pages are called so: choose another word.")
     if re.fullmatch(ID_PATTERN, text):
         return ""
     return _("Small letters, digits and dashes, at most 32, a letter or digit first.")
@@ -96,7 +99,8 @@ def values_check(kind: CenterKind, given: Mapping[str, Any], *, are_secret: bool
         elif fault := control_fault(value, has_lines=field.is_long):
             faults[name] = fault
         elif value.strip():
-            found[name] = value.strip()
+            # A browser ends lines with two characters.
+            found[name] = value.replace("\r\n", "\n").strip()
     for field in kind.fields:
         if field.is_secret == are_secret and field.is_required and field.name not in found:
             faults.setdefault(field.name, _("Fill this in."))
