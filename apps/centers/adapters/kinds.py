@@ -100,6 +100,13 @@ KINDS: dict[str, CenterKind] = {
                 "account", _("Account"), help=_("That jobs are charged to there. Empty: the user's own.")
             ),
             KindField(
+                "devices",
+                _("Names of devices"),
+                help=_(
+                    "Where the cluster has other names than gpu, npu and mlu: npu=ascend user_define=fpga"
+                ),
+            ),
+            KindField(
                 "folder",
                 _("Work folder"),
                 help=_("Absolute path on the cluster's nodes, where jobs start and their output is written."),
