@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.errors import Conflict, InvalidInput, WeirError
+from apps.kernel.errors import Conflict, InvalidInput
 
 
 class CenterSaysNo(InvalidInput):
@@ -12,21 +12,19 @@ class CenterSaysNo(InvalidInput):
     default_cure = _("Correct the settings or the credential. Nothing was changed.")
 
 
-class CenterSilent(WeirError):
+class CenterSilent(Conflict):
     """The centre gave no whole answer in time."""
 
     code = "center_unreachable"
-    status = 502
     default_cure = _(
         "See whether the address is right and its interface runs, and try again. Nothing was changed."
     )
 
 
-class CenterNonsense(WeirError):
+class CenterNonsense(Conflict):
     """What answered is no such centre, or contradicts itself."""
 
     code = "center_broken"
-    status = 502
     default_cure = _("See whether the address is that of a centre of this kind. Nothing was changed.")
 
 

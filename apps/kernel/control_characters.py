@@ -38,10 +38,3 @@ def control_removed(text: str, *, has_lines: bool = False) -> str:
 def has_control(text: str) -> bool:
     """Whether a text of one line holds a control character."""
     return _IN_A_LINE.search(text) is not None
-
-
-def control_removed(text: str, most: int) -> str:
-    """A text that another program said, as one line of at most `most` characters that can be kept and shown: blanks for
-    its control characters, and nothing of what is no character."""
-    sound = text.encode("utf-8", "replace").decode("utf-8")
-    return " ".join(_IN_A_LINE.sub(" ", sound).split())[:most]

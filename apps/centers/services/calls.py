@@ -55,7 +55,7 @@ def center_asked(adapter: CenterAdapter, *, is_new: bool = False) -> Answer:
         version = adapter.check() if is_new else ""
         resources = adapter.resources()
         _believe(resources)
-    version = control_removed(resources.version or version, _VERSION_MOST)
+    version = _line(resources.version or version, _VERSION_MOST)
     return Answer(asked_at, timezone.now(), version, resources)
 
 
@@ -78,7 +78,7 @@ def trouble_of(error: CenterError) -> Trouble:
 
 def error_text(error: CenterError) -> str:
     """Its cause as it is kept and shown."""
-    return control_removed(str(error), ERROR_MOST)
+    return _line(str(error), ERROR_MOST)
 
 
 def refusal_of(error: CenterError) -> WeirError:
@@ -126,6 +126,11 @@ def _believe(resources: CenterResources) -> None:
                 _("It contradicts itself: of %(total)s %(name)s it says that %(used)s are in use.")
                 % {"total": total, "name": name, "used": used}
             )
+
+
+def _line(text: str, most: int) -> str:
+    """What another program said, as one line that can be kept and shown."""
+    return control_removed(" ".join(text.split()))[:most]
 
 
 def _shown(value: object) -> str:

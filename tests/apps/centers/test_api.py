@@ -101,8 +101,8 @@ def test_the_same_key_joins_once(admin, body):
     ("change", "told", "status", "code"),
     [
         ({}, {"token": "another"}, 400, "center_refused"),
-        ({}, {"trouble": "unreachable"}, 502, "center_unreachable"),
-        ({}, {"trouble": "broken"}, 502, "center_broken"),
+        ({}, {"trouble": "unreachable"}, 409, "center_unreachable"),
+        ({}, {"trouble": "broken"}, 409, "center_broken"),
         ({"kind": "abacus"}, {}, 400, "invalid_input"),
         ({"name": "湖" * 22}, {}, 400, "invalid_input"),
         ({"geometry": [1]}, {}, 400, "invalid_input"),

@@ -55,7 +55,7 @@ def test_what_a_form_says_wrongly_is_said_at_its_input(admin, form, telling):
     telling.say(token="another")
     assert 'data-code="center_refused"' in refused(admin.post("/centers/join/?kind=telling", form))
     telling.say(trouble="unreachable", token="right")
-    assert 'data-code="center_unreachable"' in refused(admin.post("/centers/join/?kind=telling", form), 502)
+    assert 'data-code="center_unreachable"' in refused(admin.post("/centers/join/?kind=telling", form), 409)
     refused(admin.get("/centers/join/?kind=abacus"))
     assert not Center.objects.exists()
 
@@ -83,7 +83,7 @@ def test_a_centre_is_changed_drained_asked_and_removed_by_page(admin, form, tell
 def test_what_hinders_a_centre_is_shown(admin, join, telling):
     join()
     telling.say(trouble="broken")
-    assert admin.post("/centers/lake/sample/").status_code == 502
+    assert admin.post("/centers/lake/sample/").status_code == 409
     page = admin.get("/centers/lake/").content.decode()
     assert "longer than 64 MiB" in page
     center_drain(actor=SYSTEM, ai_center_id="lake")
