@@ -8,7 +8,6 @@ from apps.centers.adapters.kinds import kinds
 from apps.centers.models import CenterSample
 from apps.centers.states import AMOUNT_LABELS
 from apps.centers.types import AMOUNTS
-from apps.kernel.unit_text import mib_text
 
 ACCELERATORS = ("gpu", "npu", "mlu")
 
@@ -25,10 +24,11 @@ class AmountRow:
 
 
 def amount_said(name: str, amount: int) -> str:
-    """An amount with its unit: memory from MB, storage from GB."""
-    if name == "memory":
-        return mib_text(amount)
-    return mib_text(amount * 1024) if name == "storage" else f"{amount:,}"
+    """An amount with its unit, memory and storage to a tenth of a GiB."""
+    if name not in ("memory", "storage"):
+        return f"{amount:,}"
+    gib = amount / 1024 if name == "memory" else float(amount)
+    return f"{amount:,} MiB" if 0 < gib < 1 else f"{gib:,.1f}".removesuffix(".0") + " GiB"
 
 
 def sample_rows(sample: CenterSample) -> Iterator[AmountRow]:

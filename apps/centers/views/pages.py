@@ -6,7 +6,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.centers.forms import CentersForm, OfferForm, SpecForm, SpecsForm
+from apps.centers.forms import CentersForm, OfferForm, SpecForm, SpecsForm, price_shown
 from apps.centers.labels import accelerators_said, amount_said, kind_said, quantities_said, sample_rows
 from apps.centers.models import Center, ResourceSpec, SpecOffer
 from apps.centers.permissions import CentersPermission as P
@@ -93,14 +93,14 @@ def center(request: PortalRequest, ai_center_id: str) -> HttpResponse:
 
 
 SPECS = PageList(
-    Column("spec", gettext_lazy("Specification"), sort="resource_spec_name", value="resource_spec_name"),
+    Column("spec", gettext_lazy("Network specification"), sort="resource_spec_name", value="resource_spec_name"),
     Column("code", gettext_lazy("Code"), sort="resource_spec_id", value="resource_spec_id"),
     Column(
         "amounts", gettext_lazy("Amounts"), value=lambda row: quantities_said(row.quantities)
     ),
     Column("types", gettext_lazy("Job types"), sort="service_type", value="types_said"),
     Column(
-        "price", gettext_lazy("Price of an hour"), sort="price_minor", value=lambda row: row.price_minor / 100,
+        "price", gettext_lazy("Price of an hour"), sort="price_minor", value=lambda row: price_shown(row.price_minor),
         unit="CNY",
     ),
     Column(
@@ -124,7 +124,7 @@ def specs_said(rows: Iterable[ResourceSpec]) -> list[ResourceSpec]:
     found = list(rows)
     labels = dict(ServiceType.choices)
     for row in found:
-        row.price_said = f"{row.price_minor / 100:,.2f}"  # type: ignore[attr-defined]
+        row.price_said = price_shown(row.price_minor)  # type: ignore[attr-defined]
         row.amounts_said = quantities_said(row.quantities)  # type: ignore[attr-defined]
         row.types_said = ", ".join(str(labels[code]) for code in row.service_types)  # type: ignore[attr-defined]
     return found
@@ -149,7 +149,7 @@ def spec(request: PortalRequest, resource_spec_id: str) -> HttpResponse:
 
 MAPPING = PageList(
     Column(
-        "spec", gettext_lazy("Specification"), sort=("spec__resource_spec_name", "center__name"),
+        "spec", gettext_lazy("Network specification"), sort=("spec__resource_spec_name", "center__name"),
         value="spec.resource_spec_name",
     ),
     Column("center", gettext_lazy("Centre"), sort=("center__name", "spec__resource_spec_name"), value="center.name"),
@@ -158,7 +158,7 @@ MAPPING = PageList(
         value="center.get_status_display",
     ),
     Column("free", gettext_lazy("Free"), value="free_count"),
-    Column("price", gettext_lazy("Price of an hour"), value=lambda row: row.price_there_minor / 100, unit="CNY"),
+    Column("price", gettext_lazy("Price of an hour"), value=lambda row: price_shown(row.price_there_minor), unit="CNY"),
     Column("performance", gettext_lazy("Measured performance"), sort="performance", value="performance"),
     Column("idle", gettext_lazy("Power while idle"), sort="idle_power_w", value="idle_power_w", unit="W"),
     Column("running", gettext_lazy("Power while running"), sort="running_power_w", value="running_power_w", unit="W"),
@@ -175,8 +175,14 @@ def mapping(request: PortalRequest) -> HttpResponseBase:
 
 
 def offers_said(rows: Iterable[SpecOffer]) -> list[SpecOffer]:
-    """Put on each its price as people write it."""
+    """Put on each its price and its power as people write them."""
     found = list(rows)
     for row in found:
-        row.price_said = f"{row.price_there_minor / 100:,.2f}"  # type: ignore[attr-defined]
+        row.price_said = price_shown(row.price_there_minor)  # type: ignore[attr-defined]
+        row.idle_said = _watts(row.idle_power_w)  # type: ignore[attr-defined]
+        row.running_said = _watts(row.running_power_w)  # type: ignore[attr-defined]
     return found
+
+
+def _watts(power: float | None) -> str:
+    return "–" if power is None else f"{power:,.1f}".removesuffix(".0") + " W"

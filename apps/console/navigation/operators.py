@@ -8,8 +8,8 @@ from apps.scheduling.permissions import TICKETS_OF_ALL
 
 # Each opens a table of the admin.
 _WITH_TABLES = (
-    "alarms.view", "audit.view", "billing.view", "cases.view", "catalog.view", "fleet.view", "identity.view",
-    "scheduling.view", "tenancy.view",
+    "alarms.view", "audit.view", "billing.view", "cases.view", "catalog.view", "centers.view", "fleet.view",
+    "identity.view", "scheduling.view", "tenancy.view",
 )  # fmt: skip
 
 

@@ -79,13 +79,13 @@ def test_what_a_centre_holds_is_told_by_tables_2_and_4(admin, body, telling):
     telling.say(total=total, used=used)
     row = admin.post("/api/v1/centers", body).json()
     assert row["resources"] == total
-    told = row["monitoring"]
-    assert set(TABLE_4) <= set(told)
-    assert (told["center_name"], told["running_task_num"], told["waiting_task_num"]) == ("湖畔智算中心", 3, 1)
+    says = row["monitoring"]
+    assert set(TABLE_4) <= set(says)
+    assert (says["center_name"], says["running_task_num"], says["waiting_task_num"]) == ("湖畔智算中心", 3, 1)
     for name in TABLE_2:
         printed = "defineres" if name == "user_define" else name
-        assert told[f"{printed}_used"] == used[name]
-        assert told[f"{printed}_used"] + told[f"{printed}_free"] == total[name]
+        assert says[f"{printed}_used"] == used[name]
+        assert says[f"{printed}_used"] + says[f"{printed}_free"] == total[name]
     telling.say(used=used | {"gpu": 8})
     assert admin.post("/api/v1/centers/lake/sample").json()["monitoring"]["gpu_free"] == 0
 
@@ -98,7 +98,7 @@ def test_the_same_key_joins_once(admin, body):
 
 
 @pytest.mark.parametrize(
-    ("change", "told", "status", "code"),
+    ("change", "says", "status", "code"),
     [
         ({}, {"token": "another"}, 400, "center_refused"),
         ({}, {"trouble": "unreachable"}, 409, "center_unreachable"),
@@ -113,9 +113,9 @@ def test_the_same_key_joins_once(admin, body):
     ],
 )
 def test_what_cannot_be_joined_is_refused_with_cause_and_cure(
-    admin, body, telling, change, told, status, code
+    admin, body, telling, change, says, status, code
 ):
-    telling.say(**told)
+    telling.say(**says)
     answer = admin.post("/api/v1/centers", body | change)
     assert answer.status_code == status, answer.json()
     error = answer.json()["error"]

@@ -53,7 +53,7 @@ def test_its_credential_is_sealed_and_told_nowhere(join, telling):
 
 
 @pytest.mark.parametrize(
-    ("told", "kind", "words"),
+    ("says", "kind", "words"),
     [
         ({"token": "another"}, CenterSaysNo, "wrong or has expired"),
         ({"trouble": "unreachable"}, CenterSilent, "did not answer within 20 s"),
@@ -67,8 +67,8 @@ def test_its_credential_is_sealed_and_told_nowhere(join, telling):
         ({"used": {"gpu": 9}}, CenterNonsense, "of 8 gpu it says that 9 are in use"),
     ],
 )
-def test_a_centre_that_does_not_answer_well_is_not_joined(join, telling, told, kind, words):
-    telling.say(**told)
+def test_a_centre_that_does_not_answer_well_is_not_joined(join, telling, says, kind, words):
+    telling.say(**says)
     with pytest.raises(kind, match=words) as caught:
         join()
     assert caught.value.cure

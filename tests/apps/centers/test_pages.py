@@ -127,7 +127,8 @@ def test_a_specification_is_made_mapped_and_changed_by_page(admin, join):
         assert "One GPU" in page
         assert "Lake" in page
     mapping = admin.get("/network-specs/mapping/").content.decode()
-    assert "0.50" in mapping
+    assert "¥0.50" in mapping
+    assert "400 W" in mapping
     assert ">5<" in mapping.replace(" ", "").replace("\n", "")
     same = {name: value for name, value in spec.items() if name != "resource_spec_id"}
     assert admin.post("/network-specs/gpu-1/change/", same | {"price": "1"}).status_code == 302

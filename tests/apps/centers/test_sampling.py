@@ -1,4 +1,4 @@
-"""What centres answer is kept; silence and nonsense are told (JC-6.1.3-1)."""
+"""What centres answer is kept; silence and nonsense are says (JC-6.1.3-1)."""
 
 from datetime import timedelta
 
@@ -19,6 +19,7 @@ from apps.centers.services.sampling import (
     centers_check,
 )
 from apps.kernel.actor import SYSTEM
+from apps.telemetry.models import LogEntry
 
 pytestmark = pytest.mark.django_db
 TABLE_4 = pytest.mark.req("JC-6.1.3-1", "JC-5a")
@@ -50,6 +51,13 @@ def test_a_silent_centre_is_unknown_and_then_unavailable_and_comes_back_by_its_a
     assert later(299).status == 2
     assert later(301).status == 0
     assert center_sample_now(actor=SYSTEM, ai_center_id="lake").status == 1
+    lines = list(LogEntry.objects.filter(component="centers").order_by("pk").values_list("text", flat=True))
+    assert [line.partition(" is ")[2].partition(":")[0] for line in lines] == [
+        "available",
+        "unknown",
+        "unavailable",
+        "available",
+    ]
 
 
 def test_how_long_it_may_be_silent_is_the_centre_s_own(join):
@@ -60,7 +68,7 @@ def test_how_long_it_may_be_silent_is_the_centre_s_own(join):
 
 @TABLE_4
 @pytest.mark.parametrize(
-    ("told", "kind", "status"),
+    ("says", "kind", "status"),
     [
         ({"token": "another"}, CenterSaysNo, 0),
         ({"trouble": "broken"}, CenterNonsense, 2),
@@ -70,11 +78,11 @@ def test_how_long_it_may_be_silent_is_the_centre_s_own(join):
     ],
 )
 def test_what_a_call_came_to_is_kept_and_nonsense_never_counts_as_available(
-    join, telling, told, kind, status
+    join, telling, says, kind, status
 ):
     join()
     before = CenterSample.objects.get()
-    telling.say(**told)
+    telling.say(**says)
     with pytest.raises(kind):
         center_sample_now(actor=SYSTEM, ai_center_id="lake")
     row = center_get("lake")

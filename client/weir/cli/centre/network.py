@@ -224,10 +224,10 @@ def sample(ctx: typer.Context, code: str = _CODE) -> None:
         one(ctx, _in_words(client.center_act(code, "sample")), _CENTER)
 
 
-def _act(ctx: typer.Context, code: str, act: str, told: str) -> None:
+def _act(ctx: typer.Context, code: str, act: str, text: str) -> None:
     with caller(ctx) as client:
         found = client.center_act(code, act)
-    said(ctx, found, f"{code} {told}")
+    said(ctx, found, f"{code} {text}")
 
 
 @center.command()
