@@ -12,6 +12,7 @@ import os
 import signal
 import threading
 from contextlib import suppress
+from time import monotonic
 
 import django
 
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 _LOCK = 0x5765696D
 # How soon a centre that joined, or that another process let go, is found.
 LOOK_S = 2.0
+# How long calls that are out are waited for, all together.
+_LEAVE_S = 5.0
 
 
 class Watcher(threading.Thread):
@@ -126,8 +129,9 @@ class Centers:
         for watcher in self.watchers.values():
             watcher.stop()
         # What is still out is bounded by the adapter; what it brings is dropped if somebody else was quicker.
+        deadline_s = monotonic() + _LEAVE_S
         for watcher in self.watchers.values():
-            watcher.join(1.0)
+            watcher.join(max(0.0, deadline_s - monotonic()))
         self.watchers = {}
         locks, self._locks = self._locks, None
         if locks is not None:

@@ -116,8 +116,7 @@ def center_change(
     """
     _may(actor)
     row = center_get(ai_center_id)
-    facts = {fact: facts.get(fact, getattr(row, fact)) for fact in FACTS}
-    facts_check(facts)
+    _merged(row, facts)
     values, answer = None, None
     if settings is not None:
         values = values_check(kind_check(row.kind), settings, are_secret=False)
@@ -149,8 +148,9 @@ def center_set(
     meanwhile how the centre is reached."""
     row = _locked(ai_center_id)
     act_subject("center", ai_center_id, **{name: str(value)[:63] for name, value in facts.items()})
-    for fact in FACTS:
-        setattr(row, fact, facts[fact])
+    # Of a row that nobody changes now: what somebody else has said meanwhile stays.
+    for fact, value in _merged(row, facts).items():
+        setattr(row, fact, value)
     if values is not None and answer is not None:
         _unchanged_check(row, revision)
         row.settings, row.revision = dict(values), row.revision + 1
@@ -158,7 +158,7 @@ def center_set(
         with transaction.atomic():
             row.save()
     except IntegrityError as error:
-        raise _taken(ai_center_id, facts["name"]) from error
+        raise _taken(ai_center_id, row.name) from error
     if answer is not None:
         answer_keep(row, answer, actor=actor)
     return row
@@ -224,6 +224,13 @@ def _may(actor: Actor) -> None:
     actor.require(P.MANAGE)
     if actor.is_read_only:
         raise ReadOnly()
+
+
+def _merged(row: Center, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a centre would be said to be with these facts; InvalidInput where that cannot be."""
+    merged = {fact: facts.get(fact, getattr(row, fact)) for fact in FACTS}
+    facts_check(merged)
+    return merged
 
 
 def _tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, str]) -> Answer:

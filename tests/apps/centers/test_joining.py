@@ -14,6 +14,7 @@ from apps.centers.services.centers import (
     center_credential_set,
     center_drain,
     center_remove,
+    center_set,
     center_undrain,
 )
 from apps.centers.services.credentials import credential_open
@@ -144,6 +145,17 @@ def test_a_centre_is_changed_and_drained(join):
     assert center_undrain(actor=SYSTEM, ai_center_id="lake").takes_work
     with pytest.raises(NotFound, match="no centre sea"):
         center_drain(actor=SYSTEM, ai_center_id="sea")
+
+
+def test_what_one_does_not_change_stays_as_another_has_said_it_meanwhile(join):
+    row = join()
+    told = {"actor": SYSTEM, "ai_center_id": "lake", "values": None, "answer": None, "revision": row.revision}
+    for facts in ({"region": "West"}, {"stale_after_s": 60, "name": "Lakeside"}):
+        center_set(facts=facts, **told)
+    row = center_get("lake")
+    assert (row.region, row.name, row.stale_after_s) == ("West", "Lakeside", 60)
+    with pytest.raises(InvalidInput):
+        center_set(facts={"lost_after_s": 60}, **told)
 
 
 def test_other_settings_are_tried_first(join, telling, tmp_path):
