@@ -179,6 +179,7 @@ def test_jobs_of_others_are_neither_told_nor_touched(engine, adapter, key):
             call(native_id)
     mine = adapter.job_create(job("true"), key)
     assert mine != native_id
+    eventually(lambda: other.job_get(native_id).state is JobState.RUNNING)
     other.job_stop(native_id)
     since = datetime.now(UTC) - timedelta(days=1)
     eventually(lambda: native_id in {each.native_id for each in other.usage(since)})

@@ -240,8 +240,8 @@ class SlurmAdapter:
         self._is_user_known = True
 
 
-def _version(told: Mapping[str, Any]) -> str:
-    release = text(group(group(told, "meta"), "Slurm"), "release")
+def _version(answer: Mapping[str, Any]) -> str:
+    release = text(group(group(answer, "meta"), "Slurm"), "release")
     if not release:
         raise CenterBroken(_("The answer names no version of Slurm."))
     return f"slurm {release[:32]}"
@@ -275,17 +275,19 @@ def _in_lines(names: Sequence[str]) -> Iterator[list[str]]:
         yield line
 
 
-def _folder(told: str) -> str:
-    folder = told.strip().rstrip("/")
+def _folder(written: str) -> str:
+    folder = written.strip().rstrip("/")
     if not folder.startswith("/") or ".." in folder.split("/") or "%" in folder or not folder.isprintable():
-        raise CenterRefused(_("%(folder)s is no absolute path of a folder.") % {"folder": repr(told[:100])})
+        raise CenterRefused(
+            _("%(folder)s is no absolute path of a folder.") % {"folder": repr(written[:100])}
+        )
     return folder
 
 
-def _devices(told: str) -> dict[str, str]:
+def _devices(written: str) -> dict[str, str]:
     """Slurm's names of what the portal counts as a GPU, an NPU, an MLU or as something of the centre's own."""
     found = {"gpu": "gpu", "npu": "npu", "mlu": "mlu"}
-    for part in told.replace(",", " ").split():
+    for part in written.replace(",", " ").split():
         match = _DEVICE.fullmatch(part)
         if match is None or match["quantity"] not in DEVICES:
             raise CenterRefused(
