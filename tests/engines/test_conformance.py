@@ -209,8 +209,9 @@ def test_a_cut_answer_is_never_taken_for_one(engine, adapter, key):
             call()
             answer = engine.network.answers[0]
         head = answer.index(b"\r\n\r\n")
+        # From its end where its length may change, as jobs come and go.
         places = {0, 1, 9, 12, head - 1, head, head + 3, head + 4, head + 5, head + 60, len(answer) // 2}
-        for place in sorted({*places, len(answer) - 40, len(answer) - 2, len(answer) - 1}):
+        for place in sorted({*places, -40, -2, -1}):
             with engine.network.bad(Fault(cut_at=place)), pytest.raises((CenterUnreachable, CenterBroken)):
                 pytest.fail(f"cut at {place} of {len(answer)}: {call()}")
 

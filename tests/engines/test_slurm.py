@@ -179,10 +179,17 @@ def test_jobs_of_others_are_neither_told_nor_touched(engine, adapter, key):
             call(native_id)
     mine = adapter.job_create(job("true"), key)
     assert mine != native_id
+    eventually(lambda: other.job_get(native_id).state is JobState.RUNNING)
     other.job_stop(native_id)
+    # Of a user without an association the accounts have jobs under no name.
+    eventually(
+        lambda: "CANCELLED" in engine.cluster.command("sacct", "-X", "-n", f"--name={key}", "-S", "now-1hour")
+    )
     since = datetime.now(UTC) - timedelta(days=1)
-    eventually(lambda: native_id in {each.native_id for each in other.usage(since)})
-    assert all('"user":"games"' in each.raw for each in adapter.usage(since))
+    assert native_id not in {each.native_id for each in adapter.usage(since)}
+    assert not list(other.usage(since))
+    with pytest.raises(CenterRefused, match="know no user nobody"):
+        other.check()
 
 
 def test_a_job_is_not_run_again_by_slurm(engine, adapter, key, until):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from django.utils.translation import gettext as _
 
@@ -88,7 +89,13 @@ class SlurmAdapter:
         told = self._rest.controller("GET", "ping")
         if not any(text(each, "ping") == "UP" for each in records(told, "pings")):
             raise CenterRefused(_("Slurm's controller is down."))
-        self._rest.accounts("jobs", {"job_name": "weir-nobody"})
+        user = self._credential.user
+        if not records(self._rest.accounts(f"user/{quote(user, safe='')}"), "users"):
+            # Its jobs would run, and be in the accounts under nobody's name.
+            raise CenterRefused(
+                _("The accounts of the cluster know no user %(user)s: add it there by sacctmgr.")
+                % {"user": user}
+            )
         if self._log_folder:
             folder_check(self._log_folder)
         return _version(told)
@@ -171,13 +178,13 @@ class SlurmAdapter:
         return log_read(self._log_folder, _id(native_id), offset, limit)
 
     def usage(self, since: datetime) -> Iterator[UsageRecord]:
-        """See `base`. Of all jobs of the user, those that others made with the same name as well."""
+        """See `base`. Of all jobs of the user, whatever they are named; one without a user is nobody's."""
         since_s = int(since.timestamp())
         query = {"skip_steps": "true"}
         if since_s >= _FIRST_TIME_S:
             query["start_time"] = f"uts{since_s}"
         told = self._rest.accounts("jobs", query)
-        ours = [job for job in records(told, "jobs") if self._is_ours(job, "user")]
+        ours = [job for job in records(told, "jobs") if text(job, "user") == self._credential.user]
         used = [found for job in ours if (found := usage_of(job, self._devices)) is not None]
         used = [each for each in used if each.ended_at >= since]
         yield from sorted(used, key=lambda each: (each.ended_at, int(each.native_id)))
@@ -240,8 +247,8 @@ class SlurmAdapter:
         self._is_user_known = True
 
 
-def _version(told: Mapping[str, Any]) -> str:
-    release = text(group(group(told, "meta"), "Slurm"), "release")
+def _version(answer: Mapping[str, Any]) -> str:
+    release = text(group(group(answer, "meta"), "Slurm"), "release")
     if not release:
         raise CenterBroken(_("The answer names no version of Slurm."))
     return f"slurm {release[:32]}"
@@ -275,17 +282,19 @@ def _in_lines(names: Sequence[str]) -> Iterator[list[str]]:
         yield line
 
 
-def _folder(told: str) -> str:
-    folder = told.strip().rstrip("/")
+def _folder(written: str) -> str:
+    folder = written.strip().rstrip("/")
     if not folder.startswith("/") or ".." in folder.split("/") or "%" in folder or not folder.isprintable():
-        raise CenterRefused(_("%(folder)s is no absolute path of a folder.") % {"folder": repr(told[:100])})
+        raise CenterRefused(
+            _("%(folder)s is no absolute path of a folder.") % {"folder": repr(written[:100])}
+        )
     return folder
 
 
-def _devices(told: str) -> dict[str, str]:
+def _devices(written: str) -> dict[str, str]:
     """Slurm's names of what the portal counts as a GPU, an NPU, an MLU or as something of the centre's own."""
     found = {"gpu": "gpu", "npu": "npu", "mlu": "mlu"}
-    for part in told.replace(",", " ").split():
+    for part in written.replace(",", " ").split():
         match = _DEVICE.fullmatch(part)
         if match is None or match["quantity"] not in DEVICES:
             raise CenterRefused(

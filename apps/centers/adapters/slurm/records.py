@@ -129,14 +129,14 @@ def summed(rows: Iterable[Mapping[str, int]]) -> Quantities:
     return Quantities(**total)
 
 
-def gres_counts(told: str) -> dict[str, int]:
+def gres_counts(listed: str) -> dict[str, int]:
     """Amounts by name of "gpu:a100:2(S:0-1),npu:4"; types of a name are added up."""
     counts: dict[str, int] = {}
     at = 0
-    while at < len(told) and told not in ("(null)", "N/A"):
-        found = _GRES.match(told, at)
+    while at < len(listed) and listed not in ("(null)", "N/A"):
+        found = _GRES.match(listed, at)
         if found is None:
-            raise CenterBroken(_("This is no list of generic resources: %(text)s") % {"text": told[:200]})
+            raise CenterBroken(_("This is no list of generic resources: %(text)s") % {"text": listed[:200]})
         counts[found["name"]] = counts.get(found["name"], 0) + int(found["count"]) * _UNITS[found["unit"]]
         at = found.end()
     return counts

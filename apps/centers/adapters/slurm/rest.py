@@ -88,22 +88,23 @@ class SlurmRest:
                 raise self._credential_refused(str(error)) from error
             raise
 
-    def _nameless(self, told: str) -> CenterError:
+    def _nameless(self, words: str) -> CenterError:
         """The controller's "unspecified error" is a wrong token as well as no controller: the accounts know which."""
         try:
             self.accounts("jobs", {"job_name": "weir-nobody"})
         except CenterError as error:
             return error
-        return CenterUnreachable(_("Slurm's controller does not answer: %(text)s") % {"text": told})
+        return CenterUnreachable(_("Slurm's controller does not answer: %(text)s") % {"text": words})
 
-    def _credential_refused(self, told: str) -> CenterRefused:
+    def _credential_refused(self, words: str) -> CenterRefused:
         if self._credential.is_past and self._credential.ends_at is not None:
             return CenterRefused(
                 _("The token of %(user)s expired at %(time)s: make a new one.")
                 % {"user": self._credential.user, "time": self._credential.ends_at.isoformat(" ", "seconds")}
             )
         return CenterRefused(
-            _("Slurm refuses the token of %(user)s: %(text)s") % {"user": self._credential.user, "text": told}
+            _("Slurm refuses the token of %(user)s: %(text)s")
+            % {"user": self._credential.user, "text": words}
         )
 
 
@@ -127,13 +128,13 @@ def _words_of(error: Mapping[str, Any]) -> str:
     return ": ".join(dict.fromkeys(told))[:300] or "?"
 
 
-def _error(number: int, told: str) -> CenterError:
+def _error(number: int, words: str) -> CenterError:
     if number == AUTHENTICATION or any(number in each for each in _OF_REQUESTS):
-        return SlurmError(number, told)
+        return SlurmError(number, words)
     if number == _NOT_COMPLIANT:
-        return CenterBroken(_("Slurm does not understand the question: %(text)s") % {"text": told})
+        return CenterBroken(_("Slurm does not understand the question: %(text)s") % {"text": words})
     return CenterUnreachable(
-        _("Slurm could not do it now: %(text)s (%(number)s)") % {"text": told, "number": number}
+        _("Slurm could not do it now: %(text)s (%(number)s)") % {"text": words, "number": number}
     )
 
 
