@@ -113,8 +113,8 @@ def _kind_fields_add(form: MarkedForm, kind: CenterKind, *, wanted: Iterable[boo
         elif each.is_secret:
             widget = forms.PasswordInput(attrs)
         field = forms.CharField(
-            label=each.label,
-            help_text=each.help,
+            label=str(each.label),
+            help_text=str(each.help),
             required=each.is_required,
             max_length=VALUE_MOST,
             widget=widget,
@@ -181,11 +181,11 @@ class SpecForm(MarkedForm):
 
 
 def _amount_field(name: str) -> forms.Field:
-    label = AMOUNT_LABELS[name]
+    label = str(AMOUNT_LABELS[name])
     if name == "memory":
         return UnitField(MEMORY, most=SPEC_AMOUNT_MOST, label=label, required=False)
     if name == "storage":
-        label = _("Storage (GiB)")
+        label = str(_("Storage (GiB)"))
     return forms.IntegerField(min_value=0, max_value=SPEC_AMOUNT_MOST, label=label, required=False)
 
 

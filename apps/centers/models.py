@@ -300,4 +300,7 @@ class SpecOffer(models.Model):
         if sample is None or self.center.status != CenterStatus.AVAILABLE:
             return None
         wanted, free = self.spec.quantities, sample.free
-        return min(getattr(free, name) // getattr(wanted, name) for name in AMOUNTS if getattr(wanted, name))
+        fits: list[int] = [
+            getattr(free, name) // getattr(wanted, name) for name in AMOUNTS if getattr(wanted, name)
+        ]
+        return min(fits)

@@ -13,7 +13,7 @@ from apps.identity.api.sound import ProgramField, SoundSerializer
 
 class KindFieldOut(serializers.Serializer[Any]):
     name = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     help = serializers.CharField()
     is_secret = serializers.BooleanField()
     is_required = serializers.BooleanField()
@@ -24,7 +24,7 @@ class CenterKindOut(serializers.Serializer[Any]):
     """A kind of centre, and what is to be filled in for one of it."""
 
     code = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     inputs = KindFieldOut(many=True, source="fields")
 
 

@@ -166,8 +166,9 @@ def join(
 
 
 def _held(found: "CenterOut") -> str:
-    total = found["resources"] or {}
-    return ", ".join(f"{amount} {name}" for name, amount in total.items() if amount) or "nothing"
+    total = found["resources"]
+    amounts = total.items() if total else ()
+    return ", ".join(f"{amount} {name}" for name, amount in amounts if amount) or "nothing"
 
 
 @center.command()
