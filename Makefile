@@ -22,7 +22,7 @@ WORKERS ?= 2
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 
-.PHONY: help run serve stop reset test unit lint format bench pictures cards assets openapi requirements ratchets lock libraries env env-dev python
+.PHONY: help run serve stop reset test unit lint format bench pictures cards engines assets openapi requirements ratchets lock libraries env env-dev python
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -72,6 +72,9 @@ pictures: env-dev ## Make pictures of the main pages, in both languages and them
 
 cards: env-dev ## Run the tests of an NVIDIA card; CARD_PYTHON names a Python with PyTorch for it
 	@exec $(or $(CARD_PYTHON),$(PY)) -m pytest -c tests/cards/pytest.ini tests/cards -q -s $(ARGS)
+
+engines: env-dev ## Run the suite of the adapters on every kind of centre installed here, a line of JSON for each
+	@exec $(PY) -m tests.engines $(ARGS)
 
 libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and Lightning on the device beside the CPU
 	@$(PY) -m pip install --quiet --no-input --no-deps --require-hashes -r requirements/libraries.txt

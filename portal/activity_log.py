@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.utils import translation
 
+from apps.centers import events as centers
 from apps.fleet import events as fleet
 from apps.fleet.models import Node
 from apps.kernel.actor import Act, Actor
@@ -25,7 +26,7 @@ from apps.telemetry.types import LogLine
 # Acts on these are the pool's own affairs; all others are in the operation log only.
 _KINDS = {
     "node", "device", "workload", "environment", "queue", "scheduling_policy", "resource_group", "spec", "rollout",
-    "release", "release_key", "alarm_rule", "alarm_route",
+    "release", "release_key", "alarm_rule", "alarm_route", "center", "resource_spec",
 }  # fmt: skip
 # Told by an event of their own, or by each share of many in every cycle.
 _TOLD = {
@@ -117,6 +118,14 @@ def _alarm(event: Any, level: str, what: str) -> list[LogLine]:
     return [LogLine(text, level, "alarms", node=str(node))]
 
 
+def _center(event: centers.CenterStatusChanged) -> list[LogLine]:
+    what, level = {0: ("unavailable", "error"), 1: ("available", "info")}.get(
+        event.status, ("unknown", "warning")
+    )
+    why = f": {event.why}" if event.why else ""
+    return [LogLine(f"AI computing centre {event.name} is {what}{why}", level, "centers")]
+
+
 def _moved(event: fleet.SliceMoved) -> list[LogLine]:
     pause = "" if event.pause_ms is None else f" with a pause of {event.pause_ms:.0f} ms"
     return [_task(event.workload_uid, f"session moved from {event.source_uid} to {event.target_uid}{pause}")]
@@ -150,6 +159,7 @@ LINES: Mapping[type[Event], Callable[[Any], Iterable[LogLine]]] = {
     scheduling.WorkloadSubmitted: _submitted,
     scheduling.WorkloadStarted: lambda e: [_task(e.workload_uid, "started")],
     scheduling.WorkloadEnded: _ended,
+    centers.CenterStatusChanged: _center,
     telemetry.AlarmFired: lambda e: _alarm(e, _ALARM_LEVELS[e.level], "raised"),
     telemetry.AlarmResolved: lambda e: _alarm(e, "info", "ended"),
     rollouts.RolloutFailed: lambda e: [

@@ -18,7 +18,8 @@ def _role(
 # Whatever shows and changes nothing: all functions of the operators that are no change, one by one.
 _SEES_ALL = (
     "tenancy.view", "identity.view", "orgs.view", "catalog.view", "billing.view", "orders.view", "cases.view",
-    "resources.view", "assets.view", "images.view", "fleet.view", "scheduling.view", "conformance.view", "alarms.view",
+    "resources.view", "assets.view", "images.view", "fleet.view", "centers.view", "scheduling.view", "conformance.view",
+    "alarms.view",
     "logs.view", "reports.view", "audit.view",
 )  # fmt: skip
 
@@ -59,6 +60,7 @@ OPERATOR_ROLES = (
         "resources.view",
         "resources.operate",
         "fleet.view",
+        "centers.view",
         "alarms.view",
         "alarms.acknowledge",
         "logs.view",
@@ -80,6 +82,7 @@ OPERATOR_ROLES = (
         "orgs.grant",
         "catalog.manage",
         "fleet.manage",
+        "centers.manage",
         "images.use",
         "images.manage",
         "scheduling.manage",
@@ -97,6 +100,8 @@ OPERATOR_ROLES = (
         "集群管理员",
         "fleet.view",
         "fleet.manage",
+        "centers.view",
+        "centers.manage",
         "scheduling.view",
         "scheduling.manage",
         "resources.view",

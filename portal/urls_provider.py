@@ -27,6 +27,7 @@ urlpatterns = [
     path("help/", include("apps.console.help.urls")),
     path("catalogue/", include("apps.console.selling.urls")),
     path("pool/", include("apps.fleet.urls")),
+    path("", include("apps.centers.urls")),
     path("images/", include("apps.images.urls_operator")),
     path("assets/", include("apps.assets.urls_operator")),
     path("scheduling/", include("apps.scheduling.views.urls_operator")),

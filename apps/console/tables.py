@@ -31,6 +31,8 @@ TABLES = (
             Table("fleet.slice", _("Slices")),
             Table("fleet.resourcegroup", _("Resource groups")),
             Table("fleet.spec", _("Resource specifications")),
+            Table("centers.center", _("AI computing centres")),
+            Table("centers.resourcespec", _("Network specifications")),
             Table("identity.agenttoken", _("Agent tokens")),
         ),
     ),

@@ -26,6 +26,15 @@ def control_fault(text: str, *, has_lines: bool = False) -> str:
     }
 
 
+def control_removed(text: str, *, has_lines: bool = False) -> str:
+    """A text that a machine elsewhere told, without control characters and without halves of characters, which no
+    database takes; one that `has_lines` keeps its line ends and tabs."""
+    if text.isascii() and text.isprintable():
+        return text
+    kept = (_IN_LINES if has_lines else _IN_A_LINE).sub("", text)
+    return kept.encode("utf-8", "replace").decode("utf-8")
+
+
 def has_control(text: str) -> bool:
     """Whether a text of one line holds a control character."""
     return _IN_A_LINE.search(text) is not None

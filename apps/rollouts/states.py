@@ -60,3 +60,4 @@ class ProcessKind(models.TextChoices):
     WORKER = "worker", _("Worker")
     BEAT = "beat", _("Clock")
     SCHEDULER = "scheduler", _("Scheduler")
+    CENTERS = "centers", _("Centre watcher")

@@ -62,6 +62,8 @@ _FIGURES = (
      gettext_noop("The clock of node %(name)s is off by %(value)s s (limit %(threshold)s s).")),
     ("network_silent", gettext_lazy("Switch or switch port silent"), "s", "network",
      gettext_noop("Nothing behind %(name)s of the network answers since %(value)s s (limit %(threshold)s s).")),
+    ("center_silent", gettext_lazy("AI computing centre silent"), "s", "center",
+     gettext_noop("AI computing centre %(name)s has not answered well since %(value)s s (limit %(threshold)s s).")),
     ("session_latency", gettext_lazy("Session latency"), "ms", "slice",
      gettext_noop("The session of %(name)s answers in %(value)s ms (limit %(threshold)s ms).")),
     ("share_waiting", gettext_lazy("Share not started"), "s", "slice",

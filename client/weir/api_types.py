@@ -260,6 +260,19 @@ class CategoryOut(TypedDict):
     is_enabled: bool
 
 
+class CenterIn(TypedDict):
+    name: str
+    region: NotRequired[str]
+    geometry: NotRequired[list[float] | None]
+    security_grade: NotRequired[int]
+    stale_after_s: NotRequired[int]
+    lost_after_s: NotRequired[int]
+    settings: NotRequired[dict[str, str]]
+    ai_center_id: str
+    kind: str
+    credential: NotRequired[dict[str, str]]
+
+
 class ChangeIn(TypedDict):
     amounts: NotRequired[dict[str, int]]
     duration_s: NotRequired[int | None]
@@ -352,6 +365,10 @@ class CostsOut(TypedDict):
 
 class CountOut(TypedDict):
     count: int
+
+
+class CredentialIn(TypedDict):
+    credential: dict[str, str]
 
 
 class CreditIn(TypedDict):
@@ -622,6 +639,15 @@ class JoinedOut(TypedDict):
     username: str
 
 
+class KindFieldOut(TypedDict):
+    name: str
+    label: str
+    help: str
+    is_secret: bool
+    is_required: bool
+    is_long: bool
+
+
 class LackOut(TypedDict):
     code: Literal[
         "node",
@@ -694,6 +720,31 @@ class MigrateIn(TypedDict):
     share: NotRequired[int]
 
 
+class MonitoringOut(TypedDict):
+    """Table 4, in the units of table 2, and when it was so."""
+
+    center_name: str
+    running_task_num: int
+    waiting_task_num: int
+    cpu_used: int
+    cpu_free: int
+    npu_used: int
+    npu_free: int
+    gpu_used: int
+    gpu_free: int
+    mlu_used: int
+    mlu_free: int
+    memory_used: int
+    memory_free: int
+    storage_used: int
+    storage_free: int
+    defineres_used: int
+    defineres_free: int
+    node_num: int
+    version: str
+    answered_at: str
+
+
 class MoveIn(TypedDict):
     device: str
 
@@ -720,6 +771,13 @@ class NowOut(TypedDict):
     percent: int
     shares: int
     sentence: str
+
+
+class OfferIn(TypedDict):
+    price: NotRequired[int | None]
+    performance: NotRequired[float | None]
+    idle_power_w: NotRequired[float | None]
+    running_power_w: NotRequired[float | None]
 
 
 class OperatorIn(TypedDict):
@@ -1006,6 +1064,16 @@ class PatchedBuyerIn(TypedDict):
     tax_number: NotRequired[str]
 
 
+class PatchedCenterChangeIn(TypedDict):
+    name: NotRequired[str]
+    region: NotRequired[str]
+    geometry: NotRequired[list[float] | None]
+    security_grade: NotRequired[int]
+    stale_after_s: NotRequired[int]
+    lost_after_s: NotRequired[int]
+    settings: NotRequired[dict[str, str]]
+
+
 class PatchedCentreIn(TypedDict):
     """What is not named stays as it is."""
 
@@ -1027,6 +1095,13 @@ class PatchedImageChangeIn(TypedDict):
 
 class PatchedPostIn(TypedDict):
     name: NotRequired[str]
+
+
+class PatchedResourceSpecChangeIn(TypedDict):
+    resource_spec_name: NotRequired[str]
+    resource_quantity: NotRequired[dict[str, str]]
+    service_type: NotRequired[str]
+    price: NotRequired[int]
 
 
 class PatchedRouteEditIn(TypedDict):
@@ -1362,6 +1437,18 @@ class ProgressOut(TypedDict):
     failed: int
 
 
+class QuantitiesOut(TypedDict):
+    """Table 2: memory in MB, storage in GB."""
+
+    cpu: int
+    gpu: int
+    npu: int
+    mlu: int
+    memory: int
+    storage: int
+    user_define: int
+
+
 class QueueFileIn(TypedDict):
     """`text`: queues.yaml, a ConfigMap that holds it, or manifests of Volcano's queues."""
 
@@ -1588,6 +1675,14 @@ class ResourceGroupOut(TypedDict):
     created_at: str
 
 
+class ResourceSpecIn(TypedDict):
+    resource_spec_name: str
+    resource_quantity: dict[str, str]
+    service_type: NotRequired[str]
+    price: NotRequired[int]
+    resource_spec_id: str
+
+
 class ResourceTicketIn(TypedDict):
     """The most of each; null says nothing of it."""
 
@@ -1783,6 +1878,25 @@ class SpecIn(TypedDict):
     compute_percent: NotRequired[int | None]
     memory_mib: NotRequired[int | None]
     mig_profile: NotRequired[str]
+
+
+class SpecOfferOut(TypedDict):
+    """
+    A row of the mapping: a specification at a centre. `price`: minor currency per hour. `free_count`: how many
+    replicas fit there by its last answer; null where nothing is known now. Power in watts.
+    """
+
+    resource_spec_id: str
+    ai_center_id: str
+    center_name: str
+    center_status: int
+    price: int
+    free_count: int | None
+    performance: float | None
+    idle_power_w: float | None
+    running_power_w: float | None
+    created_at: str
+    updated_at: str
 
 
 class SpecOut(TypedDict):
@@ -2130,6 +2244,14 @@ class TriedQueueIn(TypedDict):
     lend_memory_mib: NotRequired[int | None]
     preempts: NotRequired[bool]
     reclaims: NotRequired[bool]
+
+
+class TroubleOut(TypedDict):
+    """Why the centre's last call came to nothing."""
+
+    kind: str
+    message: str
+    at: str
 
 
 class UploadOut(TypedDict):
@@ -2592,6 +2714,39 @@ class CaseOut(TypedDict):
     link: str
     created_at: str
     updated_at: str
+
+
+class CenterKindOut(TypedDict):
+    """A kind of centre, and what is to be filled in for one of it."""
+
+    code: str
+    label: str
+    inputs: list[KindFieldOut]
+
+
+class CenterOut(TypedDict):
+    """
+    Table 1, what is set of the centre beside it, and its last answer. `status`: 0 unavailable, 1 available,
+    2 unknown. `geometry`: [longitude, latitude].
+    """
+
+    ai_center_id: str
+    name: str
+    region: str
+    status: Literal[0, 1, 2]
+    geometry: list[float] | None
+    created_at: str
+    updated_at: str
+    kind: str
+    settings: dict[str, str]
+    is_drained: bool
+    security_grade: int
+    stale_after_s: int
+    lost_after_s: int
+    answered_at: str | None
+    resources: QuantitiesOut | None
+    monitoring: MonitoringOut | None
+    trouble: TroubleOut | None
 
 
 class ChangeOut(TypedDict):
@@ -3336,6 +3491,12 @@ class PaginatedCaseOutList(TypedDict):
     results: list[CaseOut]
 
 
+class PaginatedCenterOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[CenterOut]
+
+
 class PaginatedCommodityOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -3835,6 +3996,20 @@ class QuoteAndStartOut(TypedDict):
     expected_start: QuoteStartOut | None
 
 
+class ResourceSpecOut(TypedDict):
+    """Table 3. `price`: minor currency per hour; `computing_center_list`: the centres that offer it, with commas."""
+
+    resource_spec_id: str
+    resource_spec_name: str
+    resource_quantity: dict[str, str]
+    service_type: str
+    price: int
+    computing_center_list: str
+    created_at: str
+    updated_at: str
+    offers: list[SpecOfferOut]
+
+
 class ResourceTicketOut(TypedDict):
     """`user` empty: it is for each user of the tenant. `phase`: whether its period is coming, now or over."""
 
@@ -3907,6 +4082,7 @@ class RuleIn(TypedDict):
         "node_lost",
         "node_clock",
         "network_silent",
+        "center_silent",
         "session_latency",
         "share_waiting",
         "share_missing",
@@ -3939,6 +4115,7 @@ class RuleOut(TypedDict):
         "node_lost",
         "node_clock",
         "network_silent",
+        "center_silent",
         "session_latency",
         "share_waiting",
         "share_missing",
@@ -4815,6 +4992,12 @@ class PaginatedProgressReportOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[ProgressReportOut]
+
+
+class PaginatedResourceSpecOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[ResourceSpecOut]
 
 
 class PaginatedResourceTicketOutList(TypedDict):

@@ -33,6 +33,8 @@ class Options(BaseSettings):
     workers: int = Field(default=1, ge=1, le=16)
     beats: int = Field(default=1, ge=1, le=16)
     schedulers: int = Field(default=1, ge=1, le=16)
+    # Processes that watch the centres of the network.
+    center_processes: int = Field(default=1, ge=0, le=16)
     worker_processes: int = Field(default=2, ge=1, le=64)
     tls_cert: FilePath | None = None
     tls_key: FilePath | None = None

@@ -48,7 +48,7 @@ _CALM_S = 60.0
 
 def _numbered(name: str, count: int) -> list[str]:
     """The first has the plain name."""
-    return [name, *(f"{name}-{number}" for number in range(2, count + 1))]
+    return [name, *(f"{name}-{number}" for number in range(2, count + 1))][:count]
 
 
 @dataclass
@@ -101,8 +101,8 @@ class Stack:
         cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, is_demo: bool = True, **more: object
     ) -> "Stack":
         """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
-        names = ("webs", "workers", "beats", "schedulers", "node_devices", "simulate")
-        given: dict[str, Any] = {"webs": 1, "node_devices": 1, "simulate": ""}
+        names = ("webs", "workers", "beats", "schedulers", "center_processes", "node_devices", "simulate")
+        given: dict[str, Any] = {"webs": 1, "center_processes": 0, "node_devices": 1, "simulate": ""}
         given |= {name: more.pop(name) for name in names if name in more}
         kind = Options if is_demo else EmptyOptions
         options = kind(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **given)
@@ -352,6 +352,8 @@ class Stack:
             self._child_add(name, [*celery, *beat, *kept], self.environment)
         for name in _numbered("scheduler", self.options.schedulers):
             self._child_add(name, [python, "-m", "portal.scheduler"], self.environment)
+        for name in _numbered("centers", self.options.center_processes):
+            self._child_add(name, [python, "-m", "portal.centers"], self.environment)
         for node in self._nodes():
             self._state_dir(node).mkdir(parents=True, exist_ok=True, mode=0o755)
             environment = agent_environment(self.options, node, self._state_dir(node), tokens.get(node, ""))

@@ -51,6 +51,8 @@ class Env(BaseSettings):
     agent_sync_s: float = Field(default=1.0, gt=0, le=60)
     node_lost_after_s: int = Field(default=12, ge=3, le=600)
     node_upgrade_s: int = Field(default=75, ge=3, le=600)
+    # Whether a centre may be joined whose address is of this machine or of its link.
+    center_local_addresses: bool = False
     slice_lost_after_s: int = Field(default=900, ge=10, le=7 * 86400)
     # Where the archives of work folders lie on their way between nodes, and how large one may be.
     folders_dir: Path | None = None

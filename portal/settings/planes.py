@@ -26,6 +26,7 @@ SHARED_APPS = [
     "apps.ticketing",
     "apps.billing",
     "apps.fleet",
+    "apps.centers",
     "apps.scheduling",
     "apps.jointcloud",
     "apps.images",

@@ -118,6 +118,7 @@ NO_KEY = {
     "workloads/dry-run",
     "queue-file/plan",
     "conformance/verify",
+    "centers/<str:ai_center_id>/sample",
     "volumes/<uuid:uid>/uploads",
     "volumes/<uuid:uid>/bundle",
     "volumes/<uuid:uid>/bundle/read",

@@ -58,11 +58,15 @@ def database_url() -> str:
     return f"postgresql://{who}{place}"
 
 
+def environment() -> dict[str, str]:
+    """What a server process of a test runs in."""
+    # Not what is set now: while a portal of the stories stands, the tests' own variables are taken away.
+    return {**os.environ, **ENVIRONMENT, "WEIR_DATABASE_URL": database_url()}
+
+
 def start() -> subprocess.Popen:
     """A scheduler process, which leads or stands by."""
-    # Not what is set now: while a portal of the stories stands, the tests' own variables are taken away.
-    environment = {**os.environ, **ENVIRONMENT, "WEIR_DATABASE_URL": database_url()}
-    return subprocess.Popen([sys.executable, "-m", "portal.scheduler"], env=environment)
+    return subprocess.Popen([sys.executable, "-m", "portal.scheduler"], env=environment())
 
 
 @contextmanager

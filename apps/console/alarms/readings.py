@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Case, F, Min, Sum, When
 
+from apps.centers.selectors import center_list
 from apps.console.reports.base import device_label
 from apps.fleet.models import Device, Node, Slice
 from apps.fleet.selectors import slice_open_list
@@ -66,7 +67,16 @@ def pool_now(at: datetime) -> PoolNow:
 
 def readings(now: PoolNow) -> list[Reading]:
     """What each metric is on each subject; what is not known now is not told."""
-    parts = (_devices(now), _nodes(now), _network(now), _slices(now), _queues(now.at), _quotas(), _disk())
+    parts = (
+        _devices(now),
+        _nodes(now),
+        _network(now),
+        _centers(now.at),
+        _slices(now),
+        _queues(now.at),
+        _quotas(),
+        _disk(),
+    )
     return [reading for part in parts for reading in part]
 
 
@@ -143,6 +153,14 @@ def _network(now: PoolNow) -> Iterator[Reading]:
             node_s = max((now.at - node.last_seen_at).total_seconds(), 0.0)
             silent[name] = min(silent.get(name, node_s), node_s)
     return (Reading("network_silent", name, name, value) for name, value in silent.items())
+
+
+def _centers(at: datetime) -> Iterator[Reading]:
+    """How long each AI computing centre of the network has given no answer that can be believed."""
+    for center in center_list():
+        since = center.answered_at or center.created_at
+        silent_s = max((at - since).total_seconds(), 0.0)
+        yield Reading("center_silent", center.ai_center_id, center.name, silent_s)
 
 
 def _slices(now: PoolNow) -> Iterator[Reading]:

@@ -13,6 +13,7 @@ _PAGES = {
     "device": "fleet:device",
     "slice": "fleet:slice",
     "rollout": "rollouts:rollout",
+    "center": "centers:center",
 }
 _LOG = _("The log of that node tells what came before.")
 _STEPS: Mapping[str, tuple[str | Promise, ...]] = {
@@ -25,6 +26,13 @@ _STEPS: Mapping[str, tuple[str | Promise, ...]] = {
     "node-silent": (
         _("Wait a moment: a node that stays silent counts as lost and raises an alarm of its own."),
         _LOG,
+    ),
+    "center-silent": (
+        _(
+            "Its page says what its last call came to: a credential that has expired, an address that does not answer."
+        ),
+        _("If it says nothing, see whether the portal's centre watcher runs (python -m portal.centers)."),
+        _("Meanwhile no new work is sent there."),
     ),
     "node-clock": (_("Set the node's clock, best by NTP: until then the portal corrects its times."),),
     "node-doubled": (

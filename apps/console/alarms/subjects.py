@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.db.models import Q
+
+from apps.centers.selectors import center_list
 from apps.console.alarms.readings import POOL
 from apps.console.reports.base import device_label
 from apps.fleet.selectors import device_list, node_list, slice_open_list
@@ -24,6 +27,9 @@ def subject_is_known(kind: str, subject: str) -> bool:
             return node_list().filter(uid=subject).exists() or node_list().filter(name=subject).exists()
         case "network":
             return subject in _switches()
+        case "center":
+            named = Q(ai_center_id=subject) | Q(name=subject)
+            return center_list().filter(named).exists()
         case "slice":
             return _slice_is_known(subject)
         case "queue":
@@ -59,8 +65,9 @@ def _quotas() -> set[str]:
 
 
 def subjects_offered() -> list[str]:
-    """Names to choose from in a form, at most `OFFERED_MOST`: nodes, devices and queues."""
+    """Names to choose from in a form, at most `OFFERED_MOST`: nodes, centres, devices and queues."""
     nodes: Iterable[str] = node_list().values_list("name", flat=True)
+    centers: Iterable[str] = center_list().values_list("name", flat=True)
     queues: Iterable[str] = queue_list().values_list("code", flat=True)
     devices = (device_label(row) for row in device_list().order_by("node__name", "index"))
-    return [*nodes, *queues, *devices][:OFFERED_MOST]
+    return [*nodes, *centers, *queues, *devices][:OFFERED_MOST]

@@ -8,8 +8,8 @@ from apps.scheduling.permissions import TICKETS_OF_ALL
 
 # Each opens a table of the admin.
 _WITH_TABLES = (
-    "alarms.view", "audit.view", "billing.view", "cases.view", "catalog.view", "fleet.view", "identity.view",
-    "scheduling.view", "tenancy.view",
+    "alarms.view", "audit.view", "billing.view", "cases.view", "catalog.view", "centers.view", "fleet.view",
+    "identity.view", "scheduling.view", "tenancy.view",
 )  # fmt: skip
 
 
@@ -87,6 +87,20 @@ OPERATORS = (
             entry(_("Slices and sessions"), "chart-pie", "fleet:slices", "fleet.view"),
             entry(_("Resource groups"), "components", "fleet:groups", "fleet.view"),
             entry(_("Specifications"), "ruler-2", "fleet:specs", "fleet.view"),
+            entry(
+                _("AI computing centres"),
+                "world",
+                "centers:centers",
+                "centers.view",
+                beside=_of("centers", "center", "join", "change", "credential"),
+            ),
+            entry(
+                _("Network specifications"),
+                "layout-grid",
+                "centers:specs",
+                "centers.view",
+                beside=_of("centers", "spec", "spec_new", "mapping"),
+            ),
             entry(_("Pool components"), "components", "rollouts:components", "fleet.view"),
             entry(_("Releases"), "package", "rollouts:releases", "fleet.view"),
             entry(_("Roll-outs"), "rocket", "rollouts:rollouts", "fleet.view"),

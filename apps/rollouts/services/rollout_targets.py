@@ -25,6 +25,8 @@ from node_agent.protocol.releases import BUILTIN_PATH, RELEASES_PATH
 # How long a node may take to hear what is desired of it: what it says of an earlier one is not held against this one.
 _HEARING_S = 8
 _NOTHING = "0" * 64
+# A server that no centre is joined to need not have what watches centres.
+_NEEDED = set(ProcessKind.values) - {ProcessKind.CENTERS}
 Verdict = dict[str, Any] | None
 
 
@@ -106,7 +108,7 @@ def _server_judge(step: RolloutStep, now: datetime) -> Verdict:
     there = set(
         ServerProcess.objects.filter(alive, state=ProcessState.RUNNING).values_list("kind", flat=True)
     )
-    return {} if not behind.exists() and there >= set(ProcessKind.values) else None
+    return {} if not behind.exists() and there >= _NEEDED else None
 
 
 def _node_judge(step: RolloutStep, rollout: Rollout, now: datetime) -> Verdict:

@@ -3,7 +3,6 @@ words."""
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import tempfile
 import time
@@ -17,6 +16,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import WeirError
+from apps.kernel.network_addresses import is_local
 from apps.storage.errors import AddressRefused, NoSuchFile, StorageAway, StorageFull
 
 _BLOCK_BYTES = 1024 * 1024
@@ -68,10 +68,7 @@ def address_check(endpoint: str) -> None:
     except OSError as error:
         raise StorageAway(cure=_("Nobody knows the address %(host)s.") % {"host": parts.hostname}) from error
     for one in {str(row[4][0]).partition("%")[0] for row in found}:
-        address = ipaddress.ip_address(one)
-        mapped = getattr(address, "ipv4_mapped", None)
-        address = mapped or address
-        if address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast:
+        if is_local(one):
             raise AddressRefused(
                 _("%(host)s is this machine or its network's own (%(address)s).")
                 % {"host": parts.hostname, "address": one}

@@ -8,7 +8,7 @@ import typer
 
 from weir import __version__
 from weir.cli import billing, ordering, resources, services, signing_in
-from weir.cli.centre import components, conformance, fleet, queues, reservations, top, watching
+from weir.cli.centre import components, conformance, fleet, network, queues, reservations, top, watching
 from weir.cli.context import caller, known_contexts
 from weir.cli.group import App
 from weir.cli.show import say_json
@@ -57,6 +57,8 @@ app.add_typer(assets.asset, name="asset")
 _take_in("Catalogue and orders", *ordering.COMMANDS)
 _take_in("Money and messages", *billing.COMMANDS)
 _take_in("For operators", *fleet.COMMANDS, *watching.COMMANDS, *components.COMMANDS)
+app.add_typer(network.center, name="center")
+app.add_typer(network.network_spec, name="network-spec")
 app.add_typer(conformance.conformance, name="conformance")
 app.add_typer(queues.queues, name="queues")
 app.add_typer(reservations.reservations, name="reservations")

@@ -27,6 +27,8 @@ MENU = {
     "fleet:slices": "E FSC",
     "fleet:groups": "E FSC",
     "fleet:specs": "E FSC",
+    "centers:centers": "E FSC",
+    "centers:specs": "E FSC",
     "rollouts:components": "E FSC",
     "rollouts:releases": "E FSC",
     "rollouts:rollouts": "E FSC",

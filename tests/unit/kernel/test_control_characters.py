@@ -5,7 +5,7 @@ from django import forms
 from rest_framework import serializers
 
 from apps.identity.api.sound import ProgramField, SoundSerializer, TextField
-from apps.kernel.control_characters import control_fault
+from apps.kernel.control_characters import control_fault, control_removed
 from apps.kernel.errors import InvalidInput
 from apps.kernel.forms import SoundForm
 from apps.kernel.spreadsheet import table_read
@@ -130,3 +130,10 @@ TICKET_FIELD = {
     "name": "what", "label_en": "What", "label_zh": "What", "kind": "text", "opening": "read_write",
     "is_required": True, "choices": [],
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_machines_tell_loses_them(wrong):
+    assert control_removed(f"a{wrong}b 训练") == "ab 训练"
+    assert control_removed(f"a{wrong}b\n\tc", has_lines=True) == "ab\n\tc"
+    assert control_removed("half \ud800 of one").encode() == b"half ? of one"

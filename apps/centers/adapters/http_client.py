@@ -1,0 +1,251 @@
+"""Calls to a centre over HTTP with JSON, within bounds of time and size, in the words of `base`."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from django.utils.translation import gettext as _
+
+from apps.centers.adapters.base import CallLimits, CenterBroken, CenterRefused, CenterUnreachable
+from apps.kernel.control_characters import control_removed, has_control
+from apps.kernel.network_addresses import is_local
+
+DEPTH = 64
+_BLOCK_BYTES = 64 * 1024
+_TEXT_MAX = 300
+# An answer that says: not now.
+_LATER = frozenset({408, 425, 429, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer: its status below 500 or of the service itself, and its JSON without control characters.
+
+    `data` is None where an answer with an error holds no JSON; `text` is its begin then.
+    """
+
+    status: int
+    data: Any
+    text: str = ""
+
+
+class CenterClient:
+    """Calls to one address. Every call has a connection of its own: none is sent into one that the centre closes."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        authority: str = "",
+        local_addresses: bool = False,
+        limits: CallLimits | None = None,
+    ) -> None:
+        """`authority` is a CA in PEM beside the public ones. Raises CenterRefused for what is no address or no CA."""
+        self.address = _address(address)
+        self._limits = limits or CallLimits()
+        self._local_addresses = local_addresses
+        self._client = httpx.Client(
+            base_url=self.address,
+            verify=_tls(authority),
+            timeout=httpx.Timeout(self._limits.answer_s, connect=self._limits.connect_s),
+            limits=httpx.Limits(max_keepalive_connections=0),
+            follow_redirects=False,
+            # A proxy of the portal's own would resolve names that are checked here.
+            trust_env=False,
+            headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "weir"},
+        )
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Ask once. Raises CenterUnreachable where no whole answer came, CenterBroken where it is none of a centre's,
+        CenterRefused where the credential or the address is refused; every other answer is the adapter's to judge."""
+        watch = _Watch(self._limits.answer_s, self._local_addresses)
+        asked = self._client.build_request(
+            method,
+            path,
+            params=dict(query or {}),
+            json=body,
+            headers=dict(headers or {}),
+            extensions={"trace": watch.trace},
+        )
+        try:
+            with watch:
+                answer = self._client.send(asked, stream=True)
+                try:
+                    status, data = answer.status_code, self._read(answer, watch)
+                finally:
+                    answer.close()
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ssl.SSLError) as error:
+            raise self._unreachable(error, watch) from error
+        return self._judged(status, data)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._client.close()
+
+    def _read(self, answer: httpx.Response, watch: _Watch) -> bytes:
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise CenterBroken(_("The answer is packed, which was not asked for."))
+        read = bytearray()
+        for block in answer.iter_raw(_BLOCK_BYTES):
+            read += block
+            if len(read) > self._limits.answer_bytes:
+                raise CenterBroken(
+                    _("The answer is longer than %(bytes)s bytes.") % {"bytes": self._limits.answer_bytes}
+                )
+            if watch.is_over:
+                raise httpx.ReadTimeout("the answer did not end in time")
+        return bytes(read)
+
+    def _unreachable(self, error: Exception, watch: _Watch) -> CenterUnreachable:
+        if watch.is_over or isinstance(error, httpx.TimeoutException):
+            return CenterUnreachable(
+                _("%(address)s did not answer within %(seconds)s seconds.")
+                % {"address": self.address, "seconds": round(self._limits.answer_s)}
+            )
+        return CenterUnreachable(
+            _("%(address)s gave no whole answer: %(cause)s")
+            % {
+                "address": self.address,
+                "cause": control_removed(str(error) or type(error).__name__)[:_TEXT_MAX],
+            }
+        )
+
+    def _judged(self, status: int, read: bytes) -> Answer:
+        text = control_removed(read[: 4 * _TEXT_MAX].decode("utf-8", "replace"))[:_TEXT_MAX]
+        if status in (401, 403):
+            raise CenterRefused(
+                _("The centre refuses the credential (%(status)s): %(text)s")
+                % {"status": status, "text": text}
+            )
+        if status in _LATER:
+            raise CenterUnreachable(
+                _("The centre answers %(status)s now: %(text)s") % {"status": status, "text": text}
+            )
+        if 300 <= status < 400:
+            raise CenterBroken(
+                _("The address sends elsewhere (%(status)s), which is not followed.") % {"status": status}
+            )
+        try:
+            return Answer(status, json_of(read), text)
+        except CenterBroken:
+            if status < 400:
+                raise
+            return Answer(status, None, text)
+
+
+class _Watch:
+    """Looks after one call: whom it is connected to, and that it ends in time whatever trickles in."""
+
+    def __init__(self, seconds: float, local_addresses: bool) -> None:
+        self._local_addresses = local_addresses
+        self._ends_s = time.monotonic() + seconds
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+        self._held: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._ends_s
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_error: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            if self._held is not None:
+                self._held.close()
+                self._held = None
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Called by the HTTP library at each of its steps; the first of them is the connection."""
+        if event != "connection.connect_tcp.complete":
+            return
+        stream = info["return_value"]
+        # Of the connection that there is: a name may lead elsewhere each time that it is asked for.
+        peer = str(stream.get_extra_info("server_addr")[0])
+        if not self._local_addresses and is_local(peer):
+            stream.close()
+            raise CenterRefused(
+                _("The address leads to this machine or its network's own (%(address)s).") % {"address": peer}
+            )
+        with self._lock:
+            self._held = stream.get_extra_info("socket").dup()
+        if self.is_over:
+            self._cut()
+
+    def _cut(self) -> None:
+        with self._lock, suppress(OSError):
+            if self._held is not None:
+                self._held.shutdown(socket.SHUT_RDWR)
+
+
+def json_of(read: bytes) -> Any:
+    """The value of a JSON text, its texts without control characters. CenterBroken for what is none, or too deep."""
+    try:
+        return _cleaned(json.loads(read.decode("utf-8"), parse_constant=_no_constant), 0)
+    except (ValueError, RecursionError) as error:
+        raise CenterBroken(
+            _("The answer is not JSON: %(cause)s") % {"cause": control_removed(str(error))[:_TEXT_MAX]}
+        ) from error
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    if depth > DEPTH:
+        raise ValueError(f"nested more than {DEPTH} deep")
+    if isinstance(value, str):
+        return control_removed(value, has_lines=True)
+    if isinstance(value, list):
+        return [_cleaned(each, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return {control_removed(name): _cleaned(each, depth + 1) for name, each in value.items()}
+    return value
+
+
+def _address(text: str) -> str:
+    """The address without a slash at its end. Raises CenterRefused."""
+    try:
+        parts = urlsplit(text.strip())
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    else:
+        is_good = is_good and not (parts.username or parts.password or parts.query or parts.fragment)
+    if not is_good or has_control(text.strip()) or " " in text.strip():
+        raise CenterRefused(
+            _("Write an address such as https://center.example.org:6820, without a name or password in it.")
+        )
+    return text.strip().rstrip("/")
+
+
+def _tls(authority: str) -> ssl.SSLContext:
+    made = httpx.create_ssl_context(trust_env=False)
+    if authority.strip():
+        try:
+            made.load_verify_locations(cadata=authority)
+        except (ssl.SSLError, ValueError, TypeError) as error:
+            raise CenterRefused(_("The certificate authority is not a certificate in PEM.")) from error
+    return made

@@ -1,0 +1,176 @@
+"""Which kinds of centres there are: ours by name, and those that outsiders install under an entry-point group.
+
+What an entry point names is a `CenterKind`. A kind says what is to be filled in for a centre of it; its adapter is
+loaded by its path when the first centre needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from apps.centers.adapters.base import CenterAdapter, CenterRefused
+
+ENTRY_POINT_GROUP = "weir.center_adapters"
+
+log = logging.getLogger("weir.centers")
+
+
+@dataclass(frozen=True, slots=True)
+class KindField:
+    """One value to be filled in for a centre of a kind: a text of one line, or of several."""
+
+    name: str
+    label: str | Promise
+    help: str | Promise = ""
+    # Kept sealed, never shown again.
+    is_secret: bool = False
+    is_required: bool = False
+    is_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CenterKind:
+    """A kind of centre. `path` is "module:class" of its adapter, made as the call that `AdapterMaker` describes."""
+
+    code: str
+    label: str | Promise
+    fields: tuple[KindField, ...]
+    path: str
+
+    def field_named(self, name: str) -> KindField | None:
+        """Its field of that name."""
+        return next((each for each in self.fields if each.name == name), None)
+
+
+# Settings, secrets, whether addresses of this machine and of its link are allowed: the adapter, nothing asked yet.
+AdapterMaker = Callable[[Mapping[str, str], Mapping[str, str], bool], CenterAdapter]
+
+_ADDRESS = KindField(
+    "address",
+    _("Address"),
+    help=_("Of the interface, with its scheme and port: https://slurm.example.org:6820"),
+    is_required=True,
+)
+_AUTHORITY = KindField(
+    "authority",
+    _("Certificate authority"),
+    help=_("In PEM, where a public one does not vouch for the address."),
+    is_long=True,
+)
+
+KINDS: dict[str, CenterKind] = {
+    "slurm": CenterKind(
+        code="slurm",
+        label=_("Slurm"),
+        path="apps.centers.adapters.slurm.adapter:SlurmAdapter",
+        fields=(
+            _ADDRESS,
+            _AUTHORITY,
+            KindField(
+                "user",
+                _("User at the centre"),
+                help=_("Whose name all jobs run under there. Root is refused."),
+                is_required=True,
+            ),
+            KindField(
+                "token",
+                _("Token"),
+                help=_("Made there by `scontrol token`. It expires: a key makes new ones."),
+                is_secret=True,
+            ),
+            KindField(
+                "key",
+                _("Signing key"),
+                help=_(
+                    "Of the cluster's tokens (HS256), in base64: tokens are made with it here, instead of one above."
+                ),
+                is_secret=True,
+            ),
+            KindField("partition", _("Partition"), help=_("Empty: the cluster's own choice.")),
+            KindField(
+                "account", _("Account"), help=_("That jobs are charged to there. Empty: the user's own.")
+            ),
+            KindField(
+                "devices",
+                _("Names of devices"),
+                help=_(
+                    "Where the cluster has other names than gpu, npu and mlu: npu=ascend user_define=fpga"
+                ),
+            ),
+            KindField(
+                "folder",
+                _("Work folder"),
+                help=_("Absolute path on the cluster's nodes, where jobs start and their output is written."),
+                is_required=True,
+            ),
+            KindField(
+                "log_folder",
+                _("Folder of logs"),
+                help=_(
+                    "Where this portal sees the work folder, on a shared file system. Empty: no logs are read."
+                ),
+            ),
+        ),
+    ),
+}
+
+
+def kinds() -> Mapping[str, CenterKind]:
+    """All kinds by their codes, ours before an outsider's of the same code."""
+    return _outside() | KINDS
+
+
+def adapter_of(
+    kind: str, settings: Mapping[str, str], secrets: Mapping[str, str], *, local_addresses: bool
+) -> CenterAdapter:
+    """The adapter of one centre; nothing is asked of the centre yet.
+
+    `settings` and `secrets` are values by the names of the kind's fields. `local_addresses` lets it connect to this
+    machine and its link. Raises `CenterRefused` for no such kind, for a field that lacks or is of no kind's, and for a
+    value that cannot be.
+    """
+    found = kinds().get(kind)
+    if found is None:
+        raise CenterRefused(_now("There is no kind of centre named %(kind)s.") % {"kind": kind})
+    for field in found.fields:
+        values = secrets if field.is_secret else settings
+        if field.is_required and not values.get(field.name, "").strip():
+            raise CenterRefused(_now("%(field)s is to be filled in.") % {"field": field.label})
+    known = {(field.name, field.is_secret) for field in found.fields}
+    given = {(name, False) for name in settings} | {(name, True) for name in secrets}
+    if given - known:
+        names = ", ".join(sorted(name for name, _secret in given - known))
+        raise CenterRefused(_now("A centre of this kind has no such field: %(names)s.") % {"names": names})
+    return _maker(found.path)(settings, secrets, local_addresses)
+
+
+def _maker(path: str) -> AdapterMaker:
+    module, _colon, name = path.partition(":")
+    try:
+        made: AdapterMaker = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise CenterRefused(
+            _now("The adapter of this kind of centre cannot be loaded: %(cause)s") % {"cause": error}
+        ) from error
+    return made
+
+
+@cache
+def _outside() -> dict[str, CenterKind]:
+    """What is installed beside ours. One that cannot be loaded is named in the log and left out."""
+    loaded: dict[str, CenterKind] = {}
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            loaded[point.name] = replace(point.load(), code=point.name)
+        except Exception as error:  # an outsider's module may raise anything; the portal must still serve
+            log.error("kind of centre %s cannot be loaded and is left out: %s", point.name, error)
+    return loaded

@@ -1,0 +1,36 @@
+"""What happens to the centres. Who hears of the first three `within` their transaction and raises refuses them."""
+
+from dataclasses import dataclass
+
+from apps.kernel.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class CenterRemoved(Event):
+    """A centre leaves the network."""
+
+    ai_center_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpecChanged(Event):
+    """The amounts of a specification are others now."""
+
+    resource_spec_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpecRemoved(Event):
+    """A specification is gone."""
+
+    resource_spec_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CenterStatusChanged(Event):
+    """A centre is available, unavailable (0) or unknown (2) now; `why`: what its last call came to, for people."""
+
+    ai_center_id: str
+    name: str
+    status: int
+    why: str = ""

@@ -1,0 +1,72 @@
+"""Reading the centres, which are the operators'."""
+
+from django.db.models import Count, Prefetch, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from apps.centers.models import Center, ResourceSpec, SpecOffer
+from apps.kernel.errors import NotFound
+
+
+def center_list(*, search: str = "", status: str = "") -> QuerySet[Center]:
+    """The centres, each with its last sample and `offer_count`; those whose code, name or region contains `search`, in
+    a status or in any."""
+    rows = Center.objects.select_related("sample").annotate(offer_count=Count("offers"))
+    if search:
+        rows = rows.filter(
+            Q(ai_center_id__icontains=search) | Q(name__icontains=search) | Q(region__icontains=search)
+        )
+    return rows.filter(status=status) if status else rows
+
+
+def center_keys() -> set[int]:
+    """The keys of all centres."""
+    return set(Center.objects.values_list("pk", flat=True))
+
+
+def center_get(ai_center_id: str, *, rows: QuerySet[Center] | None = None) -> Center:
+    """The centre of a code. Raises NotFound."""
+    if rows is None:
+        rows = Center.objects.select_related("sample", "credential__changed_by")
+    # A code holds nothing that PostgreSQL would not take.
+    found = rows.filter(ai_center_id=ai_center_id).first() if ai_center_id.isprintable() else None
+    if found is None:
+        raise NotFound(_("There is no centre %(code)s.") % {"code": ai_center_id[:64]})
+    return found
+
+
+def resource_spec_list(*, search: str = "") -> QuerySet[ResourceSpec]:
+    """The specifications, each with its offers and their centres; those whose code or name contains `search`."""
+    offers = SpecOffer.objects.select_related("center__sample", "spec").order_by("center__name", "pk")
+    rows = ResourceSpec.objects.prefetch_related(Prefetch("offers", offers))
+    if search:
+        rows = rows.filter(Q(resource_spec_id__icontains=search) | Q(resource_spec_name__icontains=search))
+    return rows
+
+
+def resource_spec_get(resource_spec_id: str, *, rows: QuerySet[ResourceSpec] | None = None) -> ResourceSpec:
+    """The specification of a code. Raises NotFound."""
+    if rows is None:
+        rows = resource_spec_list()
+    found = rows.filter(resource_spec_id=resource_spec_id).first() if resource_spec_id.isprintable() else None
+    if found is None:
+        raise NotFound(_("There is no network specification %(code)s.") % {"code": resource_spec_id[:64]})
+    return found
+
+
+def center_offers(center: Center) -> QuerySet[SpecOffer]:
+    """What a centre offers."""
+    rows = SpecOffer.objects.filter(center=center).select_related("spec", "center__sample")
+    return rows.order_by("spec__resource_spec_name", "pk")
+
+
+def offer_list(*, search: str = "") -> QuerySet[SpecOffer]:
+    """All offers; those whose specification or centre has `search` in its code or name."""
+    rows = SpecOffer.objects.select_related("spec", "center__sample")
+    if not search:
+        return rows
+    return rows.filter(
+        Q(spec__resource_spec_id__icontains=search)
+        | Q(spec__resource_spec_name__icontains=search)
+        | Q(center__ai_center_id__icontains=search)
+        | Q(center__name__icontains=search)
+    )

@@ -1,0 +1,274 @@
+"""Centres join, change, get no new work, and leave.
+
+`center_join`, `center_change` and `center_credential_set` try the centre first, outside of the transaction that keeps
+what they were given: what it does not take is refused with its cause, and nothing has changed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
+from django.utils.translation import gettext as _
+
+from apps.centers.adapters.base import CenterError
+from apps.centers.errors import CenterInUse
+from apps.centers.events import CenterRemoved
+from apps.centers.models import Center
+from apps.centers.permissions import CentersPermission as P
+from apps.centers.selectors import center_get
+from apps.centers.services.calls import Answer, center_tried, refusal_of
+from apps.centers.services.checks import facts_check, faults_raise, id_fault, kind_check, values_check
+from apps.centers.services.credentials import credential_open, credential_put
+from apps.centers.services.sampling import answer_keep
+from apps.kernel.actor import Actor, act_subject
+from apps.kernel.errors import Conflict, ReadOnly
+from apps.kernel.events import emit
+from apps.kernel.service import service
+
+FACTS = ("name", "region", "longitude", "latitude", "security_grade", "stale_after_s", "lost_after_s")
+_USUAL: dict[str, Any] = {
+    "region": "",
+    "longitude": None,
+    "latitude": None,
+    "security_grade": 1,
+    "stale_after_s": 30,
+    "lost_after_s": 300,
+}
+
+
+def center_join(
+    *,
+    actor: Actor,
+    ai_center_id: str,
+    kind: str,
+    settings: Mapping[str, Any],
+    secrets: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> Center:
+    """Join a centre that answers: it is asked first what it holds.
+
+    Args:
+        settings: values of the kind's fields that are not secret.
+        secrets: values of those that are; sealed, never shown again.
+        facts: of `FACTS`; only the name has to be said.
+
+    Raises:
+        InvalidInput: a field is wrong, by its name; CenterSaysNo: the centre refuses.
+        CenterSilent, CenterNonsense: it does not answer, or not as such a centre does.
+        Conflict: the code or the name is in use.
+    """
+    _may(actor)
+    facts = _USUAL | dict(facts)
+    faults_raise({"ai_center_id": id_fault(ai_center_id)})
+    facts_check(facts)
+    found = kind_check(kind)
+    open_values = values_check(found, settings, are_secret=False)
+    secret_values = values_check(found, secrets, are_secret=True)
+    _free_check(ai_center_id, facts["name"])
+    answer = _tried(kind, open_values, secret_values)
+    return center_add(
+        actor=actor,
+        ai_center_id=ai_center_id,
+        name=facts["name"],
+        kind=kind,
+        given=(open_values, secret_values, facts),
+        answer=answer,
+    )
+
+
+@service(P.MANAGE)
+def center_add(
+    *,
+    actor: Actor,
+    ai_center_id: str,
+    name: str,
+    kind: str,
+    given: tuple[Mapping[str, str], Mapping[str, str], Mapping[str, Any]],
+    answer: Answer,
+) -> Center:
+    """Keep a centre that was tried; `given`: its settings, its secrets and its facts, checked. Raises Conflict."""
+    settings, secrets, facts = given
+    act_subject("center", ai_center_id, name=name, of_kind=kind)
+    row = Center(ai_center_id=ai_center_id, kind=kind, settings=dict(settings))
+    for fact in FACTS:
+        setattr(row, fact, facts[fact])
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise _taken(ai_center_id, name) from error
+    credential_put(row, secrets, actor.user_id)
+    answer_keep(row, answer, actor=actor)
+    return row
+
+
+def center_change(
+    *,
+    actor: Actor,
+    ai_center_id: str,
+    facts: Mapping[str, Any],
+    settings: Mapping[str, Any] | None = None,
+) -> Center:
+    """Change what is said of a centre, and with `settings` how it is reached: it is tried with the new ones first.
+
+    Raises what `center_join` does, and NotFound.
+    """
+    _may(actor)
+    row = center_get(ai_center_id)
+    _merged(row, facts)
+    values, answer = None, None
+    if settings is not None:
+        values = values_check(kind_check(row.kind), settings, are_secret=False)
+        if values == row.settings:
+            values = None
+        else:
+            answer = _tried(row.kind, values, credential_open(row))
+    return center_set(
+        actor=actor,
+        ai_center_id=ai_center_id,
+        facts=facts,
+        values=values,
+        answer=answer,
+        revision=row.revision,
+    )
+
+
+@service(P.MANAGE)
+def center_set(
+    *,
+    actor: Actor,
+    ai_center_id: str,
+    facts: Mapping[str, Any],
+    values: Mapping[str, str] | None,
+    answer: Answer | None,
+    revision: int,
+) -> Center:
+    """Keep what was checked, and tried where `values` are others. Raises Conflict, also where somebody has changed
+    meanwhile how the centre is reached."""
+    row = _locked(ai_center_id)
+    act_subject("center", ai_center_id, **{name: str(value)[:63] for name, value in facts.items()})
+    # Of a row that nobody changes now: what somebody else has said meanwhile stays.
+    for fact, value in _merged(row, facts).items():
+        setattr(row, fact, value)
+    if values is not None and answer is not None:
+        _unchanged_check(row, revision)
+        row.settings, row.revision = dict(values), row.revision + 1
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise _taken(ai_center_id, row.name) from error
+    if answer is not None:
+        answer_keep(row, answer, actor=actor)
+    return row
+
+
+def center_credential_set(*, actor: Actor, ai_center_id: str, secrets: Mapping[str, Any]) -> Center:
+    """Give a centre another credential, once it was let in with it. Raises what `center_join` does, and NotFound."""
+    _may(actor)
+    row = center_get(ai_center_id)
+    values = values_check(kind_check(row.kind), secrets, are_secret=True)
+    answer = _tried(row.kind, row.settings, values)
+    return center_credential_keep(
+        actor=actor, ai_center_id=ai_center_id, secrets=values, answer=answer, revision=row.revision
+    )
+
+
+@service(P.MANAGE)
+def center_credential_keep(
+    *, actor: Actor, ai_center_id: str, secrets: Mapping[str, str], answer: Answer, revision: int
+) -> Center:
+    """Seal the credential that was tried. Raises Conflict where the way to the centre was changed meanwhile."""
+    row = _locked(ai_center_id)
+    act_subject("center", ai_center_id, name=row.name)
+    _unchanged_check(row, revision)
+    row.revision += 1
+    row.save(update_fields=["revision", "updated_at"])
+    credential_put(row, secrets, actor.user_id)
+    answer_keep(row, answer, actor=actor)
+    return row
+
+
+@service(P.MANAGE)
+def center_drain(*, actor: Actor, ai_center_id: str) -> Center:
+    """Send no new work there; what is there goes on."""
+    return _drained_set(ai_center_id, is_drained=True)
+
+
+@service(P.MANAGE)
+def center_undrain(*, actor: Actor, ai_center_id: str) -> Center:
+    """Send work there again."""
+    return _drained_set(ai_center_id, is_drained=False)
+
+
+@service(P.MANAGE)
+def center_remove(*, actor: Actor, ai_center_id: str) -> None:
+    """Take a centre off the network. Raises CenterInUse while a specification is offered there or work holds it."""
+    row = _locked(ai_center_id)
+    act_subject("center", ai_center_id, name=row.name)
+    offers = [offer.spec.resource_spec_name for offer in row.offers.select_related("spec")[:5]]
+    if offers:
+        raise CenterInUse(
+            _("%(center)s offers specifications: %(specs)s.") % {"center": row, "specs": ", ".join(offers)}
+        )
+    emit(CenterRemoved(ai_center_id=ai_center_id), actor=actor)
+    try:
+        row.delete()
+    except ProtectedError as error:
+        raise CenterInUse(_("There is work of %(center)s.") % {"center": row}) from error
+
+
+def _may(actor: Actor) -> None:
+    """Before anything is asked of the centre."""
+    actor.require(P.MANAGE)
+    if actor.is_read_only:
+        raise ReadOnly()
+
+
+def _merged(row: Center, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a centre would be said to be with these facts; InvalidInput where that cannot be."""
+    merged = {fact: facts.get(fact, getattr(row, fact)) for fact in FACTS}
+    facts_check(merged)
+    return merged
+
+
+def _tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, str]) -> Answer:
+    try:
+        return center_tried(kind, settings, secrets)
+    except CenterError as error:
+        raise refusal_of(error) from error
+
+
+def _free_check(ai_center_id: str, name: str) -> None:
+    if Center.objects.filter(ai_center_id=ai_center_id).exists() or Center.objects.filter(name=name).exists():
+        raise _taken(ai_center_id, name)
+
+
+def _taken(ai_center_id: str, name: str) -> Conflict:
+    return Conflict(
+        _("There is a centre %(code)s or one named %(name)s already.") % {"code": ai_center_id, "name": name},
+        cure=_("Give it another code and another name."),
+    )
+
+
+def _unchanged_check(row: Center, revision: int) -> None:
+    if row.revision != revision:
+        raise Conflict(
+            _("Somebody has changed meanwhile how %(center)s is reached.") % {"center": row},
+            cure=_("Look at what stands there now, and try again."),
+        )
+
+
+def _drained_set(ai_center_id: str, *, is_drained: bool) -> Center:
+    row = _locked(ai_center_id)
+    act_subject("center", ai_center_id, name=row.name)
+    row.is_drained = is_drained
+    row.save(update_fields=["is_drained", "updated_at"])
+    return row
+
+
+def _locked(ai_center_id: str) -> Center:
+    """NotFound where there is none."""
+    act_subject("center", ai_center_id[:64])
+    return center_get(ai_center_id, rows=Center.objects.select_for_update())

@@ -1,0 +1,39 @@
+"""What a centre can be, and what a specification is for. The figures of `CenterStatus` are those of table 1."""
+
+from django.db import models
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+
+class CenterStatus(models.IntegerChoices):
+    UNAVAILABLE = 0, _("Unavailable")
+    AVAILABLE = 1, _("Available")
+    UNKNOWN = 2, _("Unknown")
+
+
+class Trouble(models.TextChoices):
+    """Why a centre's last call did not do what was asked."""
+
+    REFUSED = "refused", _("It refused")
+    UNREACHABLE = "unreachable", _("It did not answer")
+    BROKEN = "broken", _("It answered nonsense")
+
+
+class ServiceType(models.TextChoices):
+    """The job types that table 3 names."""
+
+    INTERACTIVE = "interactive", _("Interactive")
+    BATCH = "batch", _("Batch")
+    STREAMING = "streaming", _("Streaming")
+
+
+# What the amounts of tables 2 to 4 are called.
+AMOUNT_LABELS: dict[str, str | Promise] = {
+    "cpu": _("CPU cores"),
+    "gpu": "GPU",
+    "npu": "NPU",
+    "mlu": "MLU",
+    "memory": _("Memory"),
+    "storage": _("Storage"),
+    "user_define": _("User-defined resource"),
+}

@@ -1,0 +1,81 @@
+"""The AI computing centres of the network, and its specifications."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weir.calls import Calls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Unpack
+
+    from weir.api_types import (
+        CenterIn,
+        CenterKindOut,
+        CenterOut,
+        OfferIn,
+        PatchedCenterChangeIn,
+        PatchedResourceSpecChangeIn,
+        ResourceSpecIn,
+        ResourceSpecOut,
+        SpecOfferOut,
+    )
+
+
+class Network(Calls):
+    """The part of a client that keeps the centres of the network, for operators."""
+
+    def center_kinds(self) -> list[CenterKindOut]:
+        """The kinds of centres that can be joined, with what is to be filled in for each."""
+        return self.get("center-kinds")
+
+    def centers(self) -> list[CenterOut]:
+        return list(self.all("centers"))
+
+    def center(self, code: str) -> CenterOut:
+        return self.get(f"centers/{code}")
+
+    def center_join(self, **given: Unpack[CenterIn]) -> CenterOut:
+        """Join a centre: it is asked first what it holds."""
+        return self.post("centers", given)
+
+    def center_change(self, code: str, **given: Unpack[PatchedCenterChangeIn]) -> CenterOut:
+        """Change what is given; with other settings the centre is tried first."""
+        return self.call("PATCH", f"centers/{code}", given)
+
+    def center_credential(self, code: str, credential: Mapping[str, str]) -> CenterOut:
+        """Give it another credential, once it takes it."""
+        return self.call("PUT", f"centers/{code}/credential", {"credential": dict(credential)})
+
+    def center_act(self, code: str, act: str) -> CenterOut:
+        """`drain`, `undrain`, or `sample`: ask it now what it holds."""
+        return self.post(f"centers/{code}/{act}")
+
+    def center_remove(self, code: str) -> None:
+        self.call("DELETE", f"centers/{code}")
+
+    def network_specs(self) -> list[ResourceSpecOut]:
+        return list(self.all("resource-specs"))
+
+    def network_spec(self, code: str) -> ResourceSpecOut:
+        return self.get(f"resource-specs/{code}")
+
+    def network_spec_make(self, **given: Unpack[ResourceSpecIn]) -> ResourceSpecOut:
+        """A specification that no centre offers yet."""
+        return self.post("resource-specs", given)
+
+    def network_spec_change(self, code: str, **given: Unpack[PatchedResourceSpecChangeIn]) -> ResourceSpecOut:
+        """Change what is given; its amounts only while no centre offers it."""
+        return self.call("PATCH", f"resource-specs/{code}", given)
+
+    def network_spec_remove(self, code: str) -> None:
+        self.call("DELETE", f"resource-specs/{code}")
+
+    def network_spec_offer(self, code: str, center: str, **given: Unpack[OfferIn]) -> SpecOfferOut:
+        """Let a centre offer it, or change how it does: what is not given is not known."""
+        return self.call("PUT", f"resource-specs/{code}/offers/{center}", given)
+
+    def network_spec_take(self, code: str, center: str) -> None:
+        """The centre offers it no more."""
+        self.call("DELETE", f"resource-specs/{code}/offers/{center}")

@@ -1,0 +1,117 @@
+"""A real Slurm joins the network at a browser: what it holds is seen, a specification is offered there, and it is told
+when its interface is stopped."""
+
+import base64
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from portal.devstack.stack import Stack
+from tests.browser.visitor import Visitor, sees
+from tests.harness.portal import own_environment, portal_folder
+from tests.harness.slurm import USER, Cluster, slurm  # noqa: F401
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("centers pages")]
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A portal that watches centres, also those of its own machine."""
+    with own_environment():
+        found = Stack.in_folder(
+            portal_folder(tmp_path_factory, "centers"),
+            nodes=0,
+            center_processes=1,
+            environment={"WEIR_CENTER_LOCAL_ADDRESSES": "true"},
+        )
+        found.start()
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+def join(admin: Visitor, cluster: Cluster, key: bytes) -> None:
+    admin.go("centers-centers")
+    admin.press("center-join")
+    for name, text in (
+        ("ai-center-id", "lake"),
+        ("name", "Lakeside"),
+        ("region", "East"),
+        ("longitude", "120.15"),
+        ("latitude", "30.28"),
+        ("kind-address", cluster.address),
+        ("kind-user", USER),
+        ("kind-folder", str(cluster.work)),
+        ("kind-devices", "user_define=card"),
+        ("kind-key", base64.b64encode(key).decode()),
+    ):
+        admin.fill(f"center-{name}", text)
+    admin.fill_amount("center-stale-after-s", "8", "seconds")
+    admin.fill_amount("center-lost-after-s", "20", "seconds")
+    admin.press("center-save")
+
+
+@pytest.mark.req("JC-5-1", "JC-5a", "JC-6.1.1-1", "JC-6.1.1-2", "JC-6.1.2-1", "JC-6.1.3-1")
+def test_a_slurm_joins_is_seen_and_offers_and_is_told_when_it_falls_silent(
+    visit: Callable[[str], Visitor],
+    slurm: Cluster,  # noqa: F811
+) -> None:
+    admin = visit("admin")
+    admin.go("centers-centers")
+    expect(admin.at("empty")).to_be_visible()
+    join(admin, slurm, b"k" * 32)
+    expect(admin.problem()).to_have_attribute("data-code", "center_refused")
+    # What was typed stands there still: only the wrong field is typed anew.
+    expect(admin.at("center-name").first).to_have_value("Lakeside")
+    admin.shoot("60-centre-refused")
+    admin.fill("center-kind-key", base64.b64encode(slurm.key).decode())
+    admin.press("center-save")
+    sees(admin.at("center"), "up")
+    gpus = admin.page.locator('[data-test="amount"][data-code="gpu"]')
+    expect(gpus).to_contain_text("4")
+    expect(admin.page.locator('[data-test="amount"][data-code="npu"]')).to_contain_text("8")
+    expect(admin.page.locator('[data-test="amount"][data-code="memory"]')).to_contain_text("GiB")
+    admin.press("center-sample")
+    expect(admin.page.get_by_text("Lakeside has answered.")).to_be_visible()
+    offered(admin)
+    admin.shoot("61-centre")
+    admin.go("centers-centers")
+    expect(admin.part("center-row", "Lakeside")).to_contain_text("Available")
+    admin.shoot("62-centres")
+    slurm.kill("slurmrestd")
+    with admin.staying():
+        sees(admin.part("center-row", "Lakeside"), "warning")
+        sees(admin.part("center-row", "Lakeside"), "down")
+    admin.press("open-center")
+    expect(admin.at("center-trouble")).to_contain_text("did not answer")
+    admin.shoot("63-centre-silent")
+
+
+def offered(admin: Visitor) -> None:
+    """Make a specification, offer it there, and come back to the centre by the mapping."""
+    admin.go("centers-specs")
+    admin.press("spec-new")
+    for name, text in (("resource-spec-id", "gpu-1"), ("resource-spec-name", "One GPU"), ("price", "12.50")):
+        admin.fill(f"spec-{name}", text)
+    for name, text in (("cpu", "2"), ("gpu", "1")):
+        admin.fill(f"spec-{name}", text)
+    admin.fill_amount("spec-memory", "2", "GiB")
+    admin.shoot("64-spec-new")
+    admin.press("spec-save")
+    admin.at("offer-center").first.select_option("lake")
+    admin.fill("offer-price", "10")
+    admin.fill("offer-performance", "1.5")
+    admin.fill("offer-running-power-w", "400")
+    admin.press("offer-save")
+    expect(admin.part("spec-offer", "Lakeside")).to_contain_text("10.00")
+    admin.shoot("65-spec")
+    admin.go("centers-specs")
+    admin.shoot("66-specs")
+    admin.press("open-mapping")
+    row = admin.part("mapping-row", "One GPU")
+    expect(row.locator("td").nth(3)).to_have_text("4")
+    admin.shoot("67-mapping")
+    row.get_by_role("link", name="Lakeside").click()
+    expect(admin.part("center-offer", "One GPU")).to_be_visible()

@@ -1,0 +1,111 @@
+"""The engines that the suite runs on: how each is reached, and what of it the suite has to know."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from apps.centers.adapters.base import CallLimits, CenterAdapter, JobMessage, Quantities
+from apps.centers.adapters.kinds import adapter_of
+from apps.centers.adapters.slurm.adapter import SlurmAdapter
+from tests.harness.bad_network import BadNetwork, bad_network
+from tests.harness.slurm import USER, Cluster
+
+# Whether what answers under a kind is the engine itself and not a stand-in.
+REAL = {"slurm": True}
+# A call is given up after so long where a test waits for that.
+SHORT = CallLimits(connect_s=2, answer_s=1.5)
+
+
+class Engine(Protocol):
+    """An engine that runs, with a network before it that can be made bad."""
+
+    kind: ClassVar[str]
+    # What the first line of the request that makes a job begins with, and of one that asks for a job.
+    creating: ClassVar[str]
+    asking: ClassVar[str]
+    network: BadNetwork
+
+    def adapter(
+        self, limits: CallLimits | None = None, clock: Callable[[], float] = time.time
+    ) -> CenterAdapter:
+        """An adapter through the network, with bounds or a clock of its own."""
+        ...
+
+    def wrong(self) -> CenterAdapter:
+        """One with a credential that the engine does not take."""
+        ...
+
+    def whole(self) -> Quantities:
+        """All that the engine has of some resource on one of its places, of which it has two."""
+        ...
+
+    def count(self, key: str) -> int:
+        """How many jobs of a key the engine has by its own tools."""
+        ...
+
+    def strange(self, body: bytes) -> bytes:
+        """An answer about running jobs with a state that the engine has no word for."""
+        ...
+
+
+@dataclass
+class SlurmEngine:
+    """The cluster of the tests."""
+
+    kind: ClassVar[str] = "slurm"
+    creating: ClassVar[str] = "POST"
+    asking: ClassVar[str] = "GET /slurm/"
+    cluster: Cluster
+    network: BadNetwork
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {
+            "address": self.network.address,
+            "user": USER,
+            "folder": str(self.cluster.work),
+            "log_folder": str(self.cluster.work),
+            "devices": "user_define=card",
+        }
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        return {"key": base64.b64encode(self.cluster.key).decode()}
+
+    def adapter(
+        self, limits: CallLimits | None = None, clock: Callable[[], float] = time.time
+    ) -> SlurmAdapter:
+        return SlurmAdapter(self.settings, self.secrets, True, limits=limits, clock=clock)
+
+    def wrong(self) -> CenterAdapter:
+        return adapter_of(
+            "slurm", self.settings, {"key": base64.b64encode(b"k" * 32).decode()}, local_addresses=True
+        )
+
+    def whole(self) -> Quantities:
+        return Quantities(cpu=1, memory=100, npu=4)
+
+    def count(self, key: str) -> int:
+        told = self.cluster.command("squeue", "--noheader", "--states=all", f"--name={key}", "--format=%i")
+        return len(told.split())
+
+    def strange(self, body: bytes) -> bytes:
+        assert b'"RUNNING"' in body
+        return body.replace(b'"RUNNING"', b'"LEVITATING"')
+
+
+@contextmanager
+def slurm_engine(cluster: Cluster) -> Iterator[SlurmEngine]:
+    """The cluster behind a network of its own."""
+    with bad_network(cluster.address) as network:
+        yield SlurmEngine(cluster, network)
+
+
+def job(command: str, quantities: Quantities | None = None, **environment: str) -> JobMessage:
+    """A small job."""
+    return JobMessage(command, quantities or Quantities(cpu=1, memory=50), environment)
