@@ -191,7 +191,7 @@ def _standard(message_id: str, alarm: Alarm | None, is_over: bool, secret: str) 
         data |= {
             "alarm": str(alarm.uid),
             "severity": alarm.level,
-            "rule": alarm.rule.code if alarm.rule_id else "",
+            "rule": alarm.rule.code if alarm.rule else "",
             "subject_kind": alarm.subject_kind,
             "subject_id": alarm.subject_id,
             "fired_at": alarm.fired_at.isoformat(),

@@ -15,7 +15,7 @@ def lines_of(alarm: Alarm | None, *, is_over: bool) -> list[str]:
     """Lines of text; the first is a title. No alarm: a message that says it is a test."""
     if alarm is None:
         return [_("This is a test: alarms of this centre will be told here.")]
-    rule = alarm.rule.code if alarm.rule_id else "–"
+    rule = alarm.rule.code if alarm.rule else "–"
     title = _(OVER) % {"alarm": alarm.title} if is_over else alarm.title
     ended = [_("Over since: %(at)s") % {"at": _clock(alarm.resolved_at)}] if alarm.resolved_at else []
     return [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telemetry', '0003_alarm_newest'),
+        ('telemetry', '0004_center_silent'),
     ]
 
     operations = [
