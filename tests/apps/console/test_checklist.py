@@ -122,7 +122,8 @@ def test_who_has_made_something_is_told_what_is_next(operator):
     answer = page.post("/catalogue/categories/new/", {"name_en": "Compute", "name_zh": "算力"})
     assert 'hx-get="/checklist/next/"' in text_of(page, answer.url)
     assert "There is no form template of the kind New" in text_of(page, "/checklist/next/")
-    page.post("/catalogue/forms/new/", {"name_en": "New", "name_zh": "新", "kind": "new"})
+    answer = page.post("/catalogue/forms/new/", {"name_en": "New", "name_zh": "新", "kind": "new"})
+    assert 'hx-get="/checklist/next/"' in text_of(page, answer.url)
     found = text_of(page, "/checklist/next/")
     assert "No process application for the kind New" in found
     assert 'href="/catalogue/processes/new/"' in found
