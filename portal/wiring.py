@@ -182,6 +182,9 @@ after(AssetVersionAsked, lambda event: asset_tasks.version_copy.delay(event.sche
 # --- storage → a worker --------------------------------------------------------------------------------------------
 
 # Sweep: storage_tidy, every ten minutes.
+after(TenantProvisioned, lambda event: storage_tasks.own_folder_mark.delay())
+
+# Sweep: storage_tidy, every ten minutes.
 after(VolumeChanged, lambda event: storage_tasks.volume_follow.delay(event.schema, event.uid))
 
 # Sweep: storage_tidy, every ten minutes.

@@ -51,6 +51,7 @@ urlpatterns = [
     path("bills/<uuid:uid>/correct/", settlement.correct, name="bill_correct"),
     path("bills/<uuid:uid>/write-off/", settlement.write_off, name="bill_write_off"),
     path("checklist/", views.checklist, name="checklist"),
+    path("checklist/next/", views.checklist_next, name="checklist_next"),
     path("revenue/", views.revenue, name="revenue"),
     path("sold/", views.sold, name="sold"),
     path("inbox/", views.inbox, name="inbox"),

@@ -70,6 +70,18 @@ class NextStep:
 def next_steps(actor: Actor) -> list[NextStep]:
     """What the active role can begin, in the order of an engineer's first day."""
     found = []
+    if actor.may("orgs.manage"):
+        people = _("By a link or by mail, each with a role: one who applies, one who decides, one who pays.")
+        systems = _(
+            "What work is done for, and who takes part in it: applications and costs are told apart by it."
+        )
+        found += [
+            NextStep("user-plus", _("Invite your people"), people, reverse("people:new")),
+            NextStep("sitemap", _("Business systems"), systems, reverse("orgs:organizations")),
+        ]
+    if actor.may("orders.apply"):
+        order = _("Say how much of it and for how long, see its price, and apply.")
+        found.append(NextStep("building-store", _("Order a service"), order, reverse("catalog:commodities")))
     if actor.may("resources.operate"):
         environments = _("A notebook or a terminal on a share of a device, in the browser.")
         work = _("A command, a script or an image, with its data; it says first when it would start.")

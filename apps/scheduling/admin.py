@@ -34,6 +34,7 @@ from apps.scheduling.services.queues.queue_settings import (
     policy_set,
 )
 from apps.scheduling.states import AllocationState, WorkloadState
+from apps.scheduling.text.direct_work import direct_said
 from apps.scheduling.text.quota_items import item_amount
 
 Given = Mapping[str, Any]
@@ -79,9 +80,7 @@ def _policy_set(actor: Actor, row: SchedulingPolicy | None, given: Given) -> str
 
 def _direct_commodity(actor: Actor, row: SchedulingPolicy, given: Given) -> str:
     direct_commodity_set(actor=actor, commodity=given["commodity"])
-    if given["commodity"] is None:
-        return _("Direct work has no price from now on: it is refused.")
-    return _("Direct work is charged as %(commodity)s from now on.") % {"commodity": given["commodity"].name}
+    return direct_said(given["commodity"])
 
 
 @admin.register(Queue)

@@ -8,6 +8,7 @@ from uuid import UUID
 from apps.kernel.actor import SYSTEM
 from apps.kernel.planes import in_tenant
 from apps.kernel.tasks import provider_task, tenant_task
+from apps.storage.drivers.chosen import own_driver
 from apps.storage.models import Volume
 from apps.storage.selectors import outputs_coming
 from apps.storage.services import ordered, outputs, parts, uploads, volumes
@@ -65,8 +66,17 @@ def _whatever_becomes_of(what: object) -> Iterator[None]:
 
 
 @provider_task
+def own_folder_mark() -> None:
+    """Mark the centre's own folder before it holds a volume: nodes look for the mark every few seconds, and work that
+    mounts the first volume right after it was made would be refused until they have. Coming twice changes nothing."""
+    own_driver().mark()
+
+
+@provider_task
 def storage_tidy() -> None:
     """One task for each active tenant that has volumes, or has had some; of one that was deleted the files go too."""
+    with _whatever_becomes_of("the centre's own folder"):
+        own_driver().mark()
     for tenant in (*tenant_active_list(), *tenant_find(state=TenantState.DELETED)):
         schema = tenant.schema_name
         with in_tenant(schema):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from apps.approvals.selectors import steps_undecidable_here
 from apps.billing.selectors.accounts import tenants_without_account
-from apps.catalog.models import ProcessApp
+from apps.catalog.models import FormTemplate, ProcessApp
 from apps.catalog.selectors.commodities import (
     category_list,
     commodities_listed,
@@ -18,6 +18,7 @@ from apps.catalog.selectors.commodities import (
 from apps.catalog.selectors.processes import (
     form_template_list,
     operator_roles_asked,
+    process_app_list,
     process_apps_published,
     steps_undecidable,
 )
@@ -88,20 +89,7 @@ def _catalogue() -> Iterator[Lack]:
             reverse("catalogue_admin:category_new"),
             manage,
         )
-    if not form_template_list().exists():
-        yield Lack(
-            "form",
-            _("There is no form template: nothing says what an application asks for."),
-            reverse("catalogue_admin:form_template_new"),
-            manage,
-        )
-    if not process_apps_published().exists():
-        yield Lack(
-            "process",
-            _("No process application is published: nobody could approve what is applied for."),
-            reverse("catalogue_admin:processes"),
-            manage,
-        )
+    yield from _forms_and_processes(manage)
     if not environment_template_list().exists():
         yield Lack(
             "environment",
@@ -125,9 +113,37 @@ def _catalogue() -> Iterator[Lack]:
                 "The scheduling policy names no commodity for work without an order: jobs and sessions are refused."
                 " One whose price is 0 makes them free."
             ),
-            reverse("admin:scheduling_schedulingpolicy_changelist"),
+            f"{reverse('scheduling_admin:policy')}#direct",
             "scheduling.manage",
         )
+
+
+def _forms_and_processes(manage: str) -> Iterator[Lack]:
+    """A commodity needs both: how it is applied for, and how its early end is."""
+    wanted = (
+        (
+            FormTemplate.Kind.NEW,
+            _("There is no form template of the kind %(kind)s: nothing says what an application asks for."),
+            _(
+                "No process application for the kind %(kind)s is published: nobody could approve an application."
+            ),
+        ),
+        (
+            FormTemplate.Kind.TERMINATION,
+            _("There is no form template of the kind %(kind)s: nothing says what is asked at an early end."),
+            _(
+                "No process application for the kind %(kind)s is published: nobody could approve an early end."
+            ),
+        ),
+    )
+    for kind, no_form, no_process in wanted:
+        named = {"kind": kind.label}
+        if not form_template_list().filter(kind=kind).exists():
+            yield Lack("form", no_form % named, reverse("catalogue_admin:form_template_new"), manage)
+        if not process_apps_published().filter(form_template__kind=kind).exists():
+            is_made = process_app_list().filter(form_template__kind=kind).exists()
+            page = "catalogue_admin:processes" if is_made else "catalogue_admin:process_new"
+            yield Lack("process", no_process % named, reverse(page), manage)
 
 
 def _offers(manage: str) -> Iterator[Lack]:

@@ -1,6 +1,7 @@
 """The operator pages on the provider's host: what needs somebody now, over all tenants."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from apps.cases.models import Case
 from apps.cases.permissions import INBOX, TICKETS
 from apps.cases.selectors import case_inbox, case_list, case_tickets
 from apps.cases.types import CaseKind
-from apps.console.centre.checklist import lacks
+from apps.console.centre.checklist import Lack, lacks
 from apps.console.operations import selectors as read
 from apps.console.operations.charts import alarm_option
 from apps.console.operations.forms import AlarmsForm, CasesForm, InboxForm
@@ -32,7 +33,7 @@ from apps.identity.pages.access import LOGIN, cleaned, go, next_url, operator_pa
 from apps.identity.pages.lists.acts import ListAct, act_on_each, chosen_rows
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
-from apps.identity.pages.requests import PortalRequest
+from apps.identity.pages.requests import PortalRequest, Role
 from apps.identity.services.users import tenants_of
 from apps.kernel.errors import Forbidden
 from apps.kernel.translatable import localized
@@ -74,8 +75,38 @@ def home(request: PortalRequest) -> HttpResponse:
 @operator_page("tenancy.view")
 def checklist(request: PortalRequest) -> HttpResponse:
     """What the centre still lacks; nothing where there is nothing."""
-    rows = [(lack, request.actor.may(lack.permission)) for lack in lacks()]
-    return render(request, "operator/_checklist.html", {"rows": rows})
+    return render(request, "operator/_checklist.html", {"rows": _cures(request)})
+
+
+@operator_page("tenancy.view")
+def checklist_next(request: PortalRequest) -> HttpResponse:
+    """What is to be made next of what the centre lacks, for who has just made something; nothing where the reader can
+    put nothing right."""
+    found = next((cure for cure in _cures(request) if cure.is_possible), None)
+    return render(request, "operator/_checklist_next.html", {"cure": found})
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """Something that is missing, and how the reader puts it right: in the role he is in, or in another that he
+    holds."""
+
+    lack: Lack
+    is_open: bool
+    role: Role | None
+
+    @property
+    def is_possible(self) -> bool:
+        return self.is_open or self.role is not None
+
+
+def _cures(request: PortalRequest) -> list[Cure]:
+    found = []
+    for lack in lacks():
+        able = (role for role in request.held_roles if lack.permission in role.permissions)
+        is_open = request.actor.may(lack.permission)
+        found.append(Cure(lack, is_open, None if is_open else next(able, None)))
+    return found
 
 
 @operator_page("billing.view")

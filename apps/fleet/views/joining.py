@@ -16,6 +16,9 @@ from apps.identity.pages.requests import PortalRequest
 from apps.identity.selectors import join_token_get
 from apps.identity.services.tokens import join_token_make
 
+# HTMX asks no more after this status, and shows what it came with.
+_ANSWERED = 286
+
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -51,4 +54,6 @@ def joined(request: PortalRequest, uid: UUID) -> HttpResponse:
     is_over = token.revoked_at is not None or (
         token.used_at is None and token.expires_at is not None and token.expires_at < timezone.now()
     )
-    return show(request, "fleet/joined", {"token": token, "node": node, "is_over": is_over})
+    status = _ANSWERED if request.htmx and (node or is_over) else 200
+    context = {"token": token, "node": node, "is_over": is_over}
+    return show(request, "fleet/joined", context, status=status)

@@ -113,13 +113,14 @@ def logout_page(request: PortalRequest) -> HttpResponse:
 @require_POST
 @page(plane="both")
 def role_switch(request: PortalRequest) -> HttpResponse:
-    """Take on another role one holds, without signing in again (PLAT-TEN-28)."""
+    """Take on another role one holds, without signing in again (PLAT-TEN-28), and go home or to the page it is taken on
+    for."""
     code = request.POST.get("role", "")
     if all(role.code != code for role in request.held_roles):
         raise Forbidden(_("You do not hold the role %(role)s here.") % {"role": code[:48]})
     schema = request.actor.tenant if request.actor.kind == "user" else ""
     request.session[f"{ROLE_SESSION_KEY}:{schema}"] = code
-    return go(request, get_script_prefix())
+    return go(request, next_url(request, get_script_prefix()))
 
 
 @require_POST

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from apps.catalog.selectors.commodities import commodity_all
 from apps.fleet.models import ResourceGroup
 from apps.kernel.unit_fields import MEMORY, SECONDS, UnitField
 from apps.scheduling.forms.base import MarkedForm
@@ -196,6 +197,22 @@ def _initial(queue: Queue) -> dict[str, Any]:
         "time_limit": UNLIMITED if queue.max_run_s is None else LIMITED,
         "windows": list(spans),
     }
+
+
+class DirectForm(MarkedForm):
+    """What work that no order stands behind is charged as."""
+
+    mark = "direct"
+    commodity = forms.ModelChoiceField(
+        commodity_all(),
+        label=_("Commodity"),
+        required=False,
+        empty_label=_("none: it is refused"),
+        help_text=_(
+            "Work that no order stands behind is charged at this commodity's prices for compute and memory;"
+            " without one it is refused; a price of 0 makes it free."
+        ),
+    )
 
 
 class PolicyForm(MarkedForm):

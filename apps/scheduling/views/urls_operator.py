@@ -29,6 +29,7 @@ urlpatterns = [
         name="environment_template_remove",
     ),
     path("policy/", queues.policy, name="policy"),
+    path("policy/direct/", queues.policy_direct, name="policy_direct"),
     path("priorities/", queues.priorities, name="priorities"),
     path("priorities/<str:username>/", queue_actions.set_priority, name="priority"),
     path("reservations/", reservations.reservations, name="reservations"),

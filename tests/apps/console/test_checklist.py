@@ -10,7 +10,7 @@ from apps.catalog.services.processes import process_app_publish, process_app_unp
 from apps.centre.services import centre_seller_set
 from apps.console.centre.checklist import LACKS, lacks
 from apps.identity.models import User
-from apps.identity.services.operators import operator_disable
+from apps.identity.services.operators import operator_disable, operator_role_bind
 from apps.identity.services.users import user_disable
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.services.environment_templates import environment_template_make
@@ -36,7 +36,8 @@ def text_of(page: Client, path: str) -> str:
 
 def test_an_empty_centre_lacks_everything_but_what_depends_on_it(operator):
     Tenant.objects.update(state="closed")
-    assert codes() == ["node", "category", "form", "process", "environment", "commodity", "tenant", "seller"]
+    kinds = ["form", "process"] * 2
+    assert codes() == ["node", "category", *kinds, "environment", "commodity", "tenant", "seller"]
     page = operator("system_administrator").page()
     found = text_of(page, "/checklist/")
     for code in codes():
@@ -54,6 +55,7 @@ def test_each_goes_when_it_is_there_and_the_list_with_the_last(operator, member)
     environment_template_make(actor=SYSTEM, draft=TEMPLATE)
     SpokenNode()
     row = commodity_make(is_listed=False)
+    assert next(lack.link for lack in lacks() if lack.code == "direct") == "/scheduling/policy/#direct"
     assert codes() == ["listing", "direct", "account", "account", *["decider"] * 4, "seller"]
     commodity_list_(actor=SYSTEM, commodity_uid=row.uid)
     direct_commodity_set(actor=SYSTEM, commodity=row)
@@ -98,6 +100,41 @@ def test_who_may_not_put_it_right_reads_it_without_a_link(operator):
     found = text_of(operator("executive").page(), "/checklist/")
     assert 'data-test="lack-node"' in found
     assert 'data-test="cure-' not in found
+
+
+def test_who_may_put_it_right_in_another_role_is_led_there_in_that_role(operator):
+    person = operator("system_administrator")
+    page = person.page()
+    assert 'data-test="cure-account"' not in text_of(page, "/checklist/")
+    operator_role_bind(actor=SYSTEM, user=person.user, role_code="operations_manager")
+    assert "Put it right as Operations manager" in text_of(page, "/checklist/")
+    page.post("/role/", {"role": "system_administrator"})
+    given = {"role": "operations_manager", "next": "/tenants/acme/"}
+    assert page.post("/role/", given).url == "/tenants/acme/"
+    assert 'data-test="account-open"' in text_of(page, "/tenants/acme/")
+    assert page.post("/role/", given | {"next": "https://elsewhere.example/"}).url == "/"
+
+
+def test_who_has_made_something_is_told_what_is_next(operator):
+    page = operator("system_administrator").page()
+    SpokenNode()
+    assert 'hx-get="/checklist/next/"' not in text_of(page, "/catalogue/categories/")
+    answer = page.post("/catalogue/categories/new/", {"name_en": "Compute", "name_zh": "算力"})
+    assert 'hx-get="/checklist/next/"' in text_of(page, answer.url)
+    assert "There is no form template of the kind New" in text_of(page, "/checklist/next/")
+    answer = page.post("/catalogue/forms/new/", {"name_en": "New", "name_zh": "新", "kind": "new"})
+    assert 'hx-get="/checklist/next/"' in text_of(page, answer.url)
+    found = text_of(page, "/checklist/next/")
+    assert "No process application for the kind New" in found
+    assert 'href="/catalogue/processes/new/"' in found
+    assert 'data-test="still-lacking"' not in text_of(operator("executive").page(), "/checklist/next/")
+
+
+def test_a_process_that_is_made_only_has_to_be_published(operator):
+    row = commodity_make()
+    assert not {"form", "process"} & set(codes())
+    process_app_unpublish(actor=SYSTEM, process_app_uid=row.termination_app.uid)
+    assert [lack.link for lack in lacks() if lack.code == "process"] == ["/catalogue/processes/"]
 
 
 def test_the_api_says_the_same(operator):

@@ -123,5 +123,9 @@ def test_home_says_what_the_role_can_begin(member):
     for name in ("Open an environment", "Submit work", "Upload files", "Command line and Python"):
         assert name in line
     decides = member("acme", "tenant_decision_maker", "bea").page().get("/").content.decode()
+    assert "Order a service" in line
     assert "Submit work" not in decides
+    assert "Invite your people" not in line + decides
+    lets_in = member("acme", "tenant_system_administrator", "cyd").page().get("/").content.decode()
+    assert 'href="/people/new/"' in lets_in
     assert 'data-test="next-step"' in decides

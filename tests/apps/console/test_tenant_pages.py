@@ -127,6 +127,15 @@ def test_a_tenant_shows_its_six_parts_to_who_may_see_them(operator, member, acme
     assert 'data-test="no-money-hint"' in page_of(operator("system_administrator"), acme)
 
 
+def test_a_tenant_that_can_spend_nothing_says_what_to_do(operator, acme):
+    person = operator("operations_manager")
+    assert 'data-test="nothing-to-spend"' not in page_of(person, acme)
+    act(person, acme, "account")
+    assert "credit what it has paid in, or set a credit limit" in page_of(person, acme)
+    act(person, acme, "deposit", amount="20", reference="P-1")
+    assert 'data-test="nothing-to-spend"' not in page_of(person, acme)
+
+
 def test_a_tenants_people_do_not_come_in(member, acme):
     page = member("acme", "tenant_system_administrator").page()
     page.defaults["HTTP_HOST"] = "localhost"

@@ -29,8 +29,11 @@ def test_a_node_joins_with_the_line_of_the_page_which_tells_when_it_has_come(ope
     waiting = f"/pool/nodes/join/{token.uid}/"
     assert 'data-test="join-waiting"' in text_of(page.get(waiting))[1]
     assert line[1] not in text_of(page.get(waiting))[1], "the token is shown once"
+    part = {"HX-Request": "true"}
+    assert page.get(waiting, headers=part).status_code == 200
     Agent("rack4", devices=2, token=line[1])
     assert "rack4 has joined: 2 devices were found." in text_of(page.get(waiting))[1]
+    assert page.get(waiting, headers=part).status_code == 286, "the page asks no more"
 
 
 def test_a_token_that_nobody_used_in_time_says_so(operator):

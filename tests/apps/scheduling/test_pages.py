@@ -11,6 +11,7 @@ from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.scheduling.services.quota.quotas import quota_defaults
 from apps.scheduling.services.workloads.submission.submit import workload_request
 from apps.scheduling.types import WorkloadRequest
+from tests.apps.catalog.market import commodity_make
 from tests.apps.scheduling.pool import node_make
 from tests.apps.scheduling.test_cycles import started
 from tests.harness.money import account_ready
@@ -91,6 +92,22 @@ def test_environments_are_made_listed_and_retired(alice, member):
     assert stranger.post(f"/resources/environments/{row.uid}/remove/").status_code == 404
     page.post(f"/resources/environments/{row.uid}/remove/")
     assert 'data-name="one"' not in text(page.get("/resources/environments/"))
+
+
+def test_operators_say_on_the_policys_page_what_direct_work_is_charged_as(db, operator):
+    row = commodity_make()
+    page = operator("cluster_administrator").page()
+    assert 'data-test="direct-save"' in text(page.get("/scheduling/policy/"))
+    answer = page.post("/scheduling/policy/direct/", {"commodity": row.pk})
+    assert f"Direct work is charged as {row.name} from now on." in text(page.get(answer.url))
+    assert SchedulingPolicy.objects.get().direct_commodity == row
+    assert page.post("/scheduling/policy/direct/", {"commodity": 0}).status_code == 400
+    assert SchedulingPolicy.objects.get().direct_commodity == row
+    looks = operator("executive").page()
+    assert 'data-test="direct-save"' not in text(looks.get("/scheduling/policy/"))
+    assert looks.post("/scheduling/policy/direct/", {"commodity": ""}).status_code == 403
+    page.post("/scheduling/policy/direct/", {"commodity": ""})
+    assert SchedulingPolicy.objects.get().direct_commodity is None
 
 
 @pytest.mark.req("POOL-12.27", "POOL-12.10")

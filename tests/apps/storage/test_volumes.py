@@ -10,6 +10,7 @@ import pytest
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from apps.kernel.planes import in_tenant
+from apps.kernel.wiring import handlers_after
 from apps.orgs.models import Member
 from apps.orgs.selectors.organizations import organization_of
 from apps.orgs.selectors.roles import reach_of
@@ -22,9 +23,10 @@ from apps.storage.drivers.deep_folders import files_below
 from apps.storage.models import Volume
 from apps.storage.selectors import volume_get, volume_list, volume_open
 from apps.storage.services.volumes import volume_change, volume_delete, volume_follow
+from apps.tenancy.events import TenantProvisioned
 from apps.tenancy.models import Tenant
 from apps.tenancy.states import TenantState
-from node_agent.protocol.storage import VOLUME_SIZE
+from node_agent.protocol.storage import STORAGE_MARK, VOLUME_SIZE
 
 pytestmark = pytest.mark.django_db
 
@@ -255,3 +257,20 @@ def test_the_files_of_a_deleted_tenant_go(acme, made, files, storage, monkeypatc
     assert asked == ["acme"]
     tasks.storage_tidy_tenant("acme")
     assert list((storage / "acme").iterdir()) == []
+
+
+def test_nodes_can_know_the_centres_folder_before_it_holds_a_volume(storage, monkeypatch):
+    """A node looks every few seconds: who mounts the first volume right after it was made is not refused."""
+    asked = []
+    monkeypatch.setattr(tasks.own_folder_mark, "delay", lambda: asked.append("mark"))
+    for late in handlers_after(TenantProvisioned):
+        late(TenantProvisioned("acme"))
+    assert asked == ["mark"]
+    tasks.own_folder_mark()
+    mark = (storage / STORAGE_MARK).read_text()
+    tasks.own_folder_mark()
+    tasks.storage_tidy()
+    assert (storage / STORAGE_MARK).read_text() == mark
+    (storage / STORAGE_MARK).unlink()
+    tasks.storage_tidy()
+    assert (storage / STORAGE_MARK).exists()

@@ -72,6 +72,7 @@ def form_template_new(request: PortalRequest) -> HttpResponse:
         except InvalidInput as error:
             form.refuse(error)
         else:
+            messages.success(request, _("Made: %(name)s.") % {"name": row})
             return go(request, _ONE, row.code)
     return _form_page(request, form)
 
@@ -82,6 +83,7 @@ def form_template_names(request: PortalRequest, code: str) -> HttpResponse:
     form = FormNamesForm(request.POST or None, initial={"name_en": row.name_en, "name_zh": row.name_zh})
     if request.method == "POST" and form.is_valid():
         form_template_rename(actor=request.actor, code=code, **form.cleaned_data)
+        messages.success(request, _("Saved."))
         return go(request, _ONE, code)
     return _form_page(request, form, row=row)
 

@@ -9,10 +9,11 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
+from django.views.decorators.http import require_POST
 
 from apps.identity.pages.access import cleaned, go, operator_page, paged, show
 from apps.identity.pages.requests import PortalRequest
-from apps.scheduling.forms.queues import NewQueueForm, PolicyForm, QueueForm, WhatIfForm
+from apps.scheduling.forms.queues import DirectForm, NewQueueForm, PolicyForm, QueueForm, WhatIfForm
 from apps.scheduling.models import Queue
 from apps.scheduling.permissions import SchedulingPermission as P
 from apps.scheduling.selectors.entitlements.resource_tickets import priority_list
@@ -21,8 +22,14 @@ from apps.scheduling.selectors.queues.queue_tree import Use, pool_room, queue_br
 from apps.scheduling.selectors.timeline import calibration, start_estimates_missed
 from apps.scheduling.selectors.workloads import policy_get, queue_get, workload_list_across
 from apps.scheduling.services.cycle.what_ifs import what_if_ask
-from apps.scheduling.services.queues.queue_settings import policy_set, queue_change, queue_make
+from apps.scheduling.services.queues.queue_settings import (
+    direct_commodity_set,
+    policy_set,
+    queue_change,
+    queue_make,
+)
 from apps.scheduling.states import HOLDING_STATES, WhatIfState, WorkloadState
+from apps.scheduling.text.direct_work import direct_said
 from apps.scheduling.views.queues.policy_changes import changes_said, policy_history
 from apps.scheduling.views.work.charts import calibration_options, what_if_options
 from apps.tenancy.selectors import tenant_list
@@ -132,10 +139,21 @@ def policy(request: PortalRequest) -> HttpResponse:
     form = PolicyForm(initial={name: getattr(row, name) for name in PolicyForm.base_fields})
     context = {
         "parts": [(_(title), [form[name] for name in names]) for title, names in POLICY_SECTIONS],
+        "direct": DirectForm(initial={"commodity": row.direct_commodity_id}),
         "history": policy_history(),
         "may_manage": request.actor.may(P.MANAGE),
     }
     return show(request, "scheduling/policy", context)
+
+
+@require_POST
+@operator_page(P.MANAGE)
+def policy_direct(request: PortalRequest) -> HttpResponse:
+    """Say what work without an order is charged as."""
+    commodity = cleaned(DirectForm(request.POST))["commodity"]
+    direct_commodity_set(actor=request.actor, commodity=commodity)
+    messages.success(request, direct_said(commodity))
+    return go(request, "scheduling_admin:policy")
 
 
 @operator_page(P.VIEW)
