@@ -32,7 +32,7 @@ from tests.harness.portal import SHARED, journey, stack  # noqa: F401
 
 PASSWORD = "correct-horse-9"
 # Groups, and folders of what is in none, by the time they take, the longest first.
-LONGEST = ("conformance", "portal", "portal pages", "high availability", "agent", "pool", "upgrade", "shim", "stack",
+LONGEST = ("conformance", "portal", "portal pages", "high availability", "engines", "agent", "pool", "upgrade", "shim", "stack",
            "tls", "tests/sessions", "world")  # fmt: skip
 
 

@@ -1,7 +1,9 @@
 """From an empty installation to a paid bill through a client that a generator wrote of docs/openapi.yaml, and by
 nothing else: whoever integrates the centre needs no page, and no line written by hand."""
 
+import base64
 import importlib
+import io
 import re
 import subprocess
 import sys
@@ -17,12 +19,25 @@ import pytest
 from portal.devstack import bootstrap
 from portal.devstack.stack import Stack
 from tests.harness.joined_node import joined_node
+from tests.harness.jupyter import cell_computed
 from tests.harness.portal import empty_centre
 
 pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("empty centre")]
 PASSWORD = "correct-horse-9"
 PATIENCE_S = 180.0
 AMOUNTS = {"compute_share": 30, "gpu_memory": 1024, "cpu": 1, "memory": 1024}
+# Pieces of files have types of their own, of which the generator has to be told that they are bytes.
+CONFIG = """
+content_type_overrides:
+  application/offset+octet-stream: application/octet-stream
+  application/vnd.weir.bundle: application/octet-stream
+"""
+CELL = """
+import os
+text = open('/volumes/data/notes.txt').read()
+open('/volumes/data/result.txt', 'w').write(text.upper())
+print('share', os.environ['WEIR_COMPUTE_PERCENT'], 6 * 7)
+"""
 # Of each component: the least, the most, what is usual; and the price of one of its units for an hour.
 RANGES = {
     "compute_share": (1, 100, 30, "1.20"),
@@ -45,8 +60,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     folder = tmp_path_factory.mktemp("client")
     command = [str(Path(sys.executable).parent / "openapi-python-client"), "generate", "--meta", "none"]
     document = bootstrap.ROOT / "docs" / "openapi.yaml"
+    config = folder / "config.yaml"
+    config.write_text(CONFIG)
+    where = ["--config", str(config), "--path", str(document), "--output-path", str(folder / "centre_api")]
     subprocess.run(
-        [*command, "--path", str(document), "--output-path", str(folder / "centre_api")],
+        [*command, *where],
         check=True,
         capture_output=True,
         timeout=120,
@@ -64,6 +82,7 @@ class Person:
     def __init__(self, written: ModuleType, url: str) -> None:
         self._written, self._url = written, url
         self.models = importlib.import_module(f"{written.__name__}.models")
+        self.types = importlib.import_module(f"{written.__name__}.types")
         self._client = written.Client(base_url=url, timeout=60)
 
     def sign_in(self, username: str, **headers: str) -> "Person":
@@ -75,11 +94,13 @@ class Person:
         )
         return found
 
-    def call(self, name: str, kind: str = "", body: dict[str, Any] | None = None, **values: Any) -> Any:
-        """The generated function `name`, with a generated `kind` made of `body`."""
+    def call(self, name: str, kind: str = "", body: Any = None, **values: Any) -> Any:
+        """The generated function `name`, with a generated `kind` made of `body`, or with `body` as it is."""
         module = importlib.import_module(f"{self._written.__name__}.api.{name}")
         if kind:
             values["body"] = getattr(self.models, kind).from_dict(body or {})
+        elif body is not None:
+            values["body"] = body
         answer = module.sync_detailed(client=self._client, **values)
         assert answer.status_code < 300, (name, answer.content.decode())
         return answer.parsed
@@ -183,6 +204,27 @@ def commodity_made(ops: Person) -> str:
     return str(made.uid)
 
 
+def volume_made(eva: Person, name: str, text: str) -> Any:
+    """A volume of one's own with a file in it, which goes up in one piece."""
+    volume = eva.call("volumes.volumes_create", "VolumeIn", {"name": "data", "size_mib": 64})
+    piece = text.encode()
+    done = eva.call(
+        "volumes.volumes_uploads_create",
+        uid=volume.uid,
+        body=eva.types.File(io.BytesIO(piece)),
+        tus_resumable=eva.models.VolumesUploadsCreateTusResumable("1.0.0"),
+        upload_length=len(piece),
+        upload_metadata=f"path {base64.b64encode(name.encode()).decode()}",
+    )
+    assert done.finished_at is not None
+    return volume
+
+
+def file_read(eva: Person, volume: Any, path: str) -> str:
+    found = eva.call("volumes.volumes_content_retrieve", uid=volume.uid, path=path)
+    return found.payload.read().decode()
+
+
 def ordered(eva: Person) -> Any:
     """From the catalogue to a submitted application."""
     goods = eva.call("commodities.commodities_list", search="Notebook").results[0]
@@ -195,6 +237,7 @@ def ordered(eva: Person) -> Any:
             "duration_s": 3600,
             "business_system": str(system.uid),
             "remark": "a first notebook",
+            "volumes": ["data"],
         },
     )
     return eva.call("application_forms.application_forms_submit_create", uid=form.uid)
@@ -248,13 +291,16 @@ def test_an_integrator_goes_from_nothing_to_a_paid_bill_by_a_generated_client(
     storage = empty.var_dir / "storage"
     with joined_node(tmp_path, f"{line} python -m node_agent", storage=storage):
         system.wait("the node", lambda: system.call("nodes.nodes_list").results)
+        volume = volume_made(eva, "notes.txt", "from the desk")
         form = ordered(eva)
         dora.decide(form.no)
         ops.decide(form.no, tenant="north")
         order = delivered(eva, form)
         work = eva.call("workloads.workloads_list").results[0]
         assert (work.state, work.compute_percent) == ("running", 30)
-        assert eva.call("workloads.workloads_web_create", uid=work.uid).url
+        opens = eva.call("workloads.workloads_web_create", uid=work.uid).url
+        assert cell_computed(empty, opens, CELL) == "share 30 42\n"
+        assert file_read(eva, volume, "result.txt") == "FROM THE DESK"
 
         larger = {"amounts": {"compute_share": 40}, "reason": "a larger model"}
         change = eva.call("orders.orders_change_create", "ChangeIn", larger, uid=order.uid)
