@@ -89,7 +89,7 @@ class Centers:
             try:
                 self._look()
             except (DatabaseError, psycopg.Error) as error:
-                log.warning("the watch is given up: %s", error)
+                log.warning("the watch of centres is given up: %s", error)
                 self._let_go()
             finally:
                 connection.close()

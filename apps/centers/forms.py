@@ -193,7 +193,7 @@ class OfferForm(MarkedForm):
     """How a centre offers a specification; what is left empty is not known."""
 
     mark = "offer"
-    center = forms.ChoiceField(label=_("Centre"))
+    center = forms.ChoiceField(label=_("AI computing centre"))
     price = _price(
         label=_("Price of an hour there (CNY)"), required=False, help_text=_("Empty: the specification's.")
     )

@@ -4,7 +4,7 @@ import logging
 from contextlib import suppress
 from time import monotonic
 
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from apps.centers.adapters.base import CenterAdapter, CenterError
 from apps.centers.models import Center
@@ -42,7 +42,9 @@ class CenterWatch:
             return None
         asked_at, began_s = timezone.now(), monotonic()
         try:
-            answer = center_asked(self._adapter_of(center))
+            # What it comes to is kept for readers of all languages.
+            with translation.override("en"):
+                answer = center_asked(self._adapter_of(center))
         except CenterError as error:
             self.close()
             self._failures += 1

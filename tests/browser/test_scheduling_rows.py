@@ -79,7 +79,7 @@ def jobs(visit: Visit) -> Iterator[dict[str, str]]:
     yield found
     for name in ("runs", "elastic", "waits", "aside"):
         send(alice, f"{found[name]}stop/", reason="seen")
-    for name in ("runs", "elastic"):
+    for name in ("runs", "elastic", "waits", "aside"):
         alice.page.goto(found[name])
         sees(alice.at("resource"), "finished", SOON_MS)
     for code in (LOW, MIDDLE, TOP):

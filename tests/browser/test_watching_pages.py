@@ -99,7 +99,7 @@ def test_the_log_is_filtered_read_and_exported(visit: Callable[[str], Visitor]) 
     expect(admin.page).to_have_url(re.compile("component=portal"))
     admin.fill("search", "node_join")
     expect(admin.page).to_have_url(re.compile("search=node_join"))
-    expect(admin.part("log-row", "node_join").first).to_be_visible()
+    expect(admin.part("log-row", "Took a node into the pool").first).to_be_visible()
     admin.press("export-menu")
     with admin.page.expect_download() as waiting:
         admin.press("export-csv")

@@ -7,6 +7,8 @@ from django.utils.text import slugify
 from apps.kernel.errors import InvalidInput
 
 _CODE_MOST = 40
+# Words that stand where a code does in addresses of pages.
+PAGES = frozenset({"new"})
 
 
 def row_check(row: models.Model, *, is_unique: bool = True) -> None:
@@ -21,7 +23,7 @@ def row_check(row: models.Model, *, is_unique: bool = True) -> None:
 def code_new(model: type[models.Model], name: str, *, otherwise: str) -> str:
     """A code that no row of `model` has yet, after a name in Latin letters, else after `otherwise`."""
     stem = slugify(name)[:_CODE_MOST].strip("-") or otherwise
-    taken = set(model._default_manager.filter(code__startswith=stem).values_list("code", flat=True))
+    taken = set(model._default_manager.filter(code__startswith=stem).values_list("code", flat=True)) | PAGES
     if stem not in taken:
         return stem
     number = 2

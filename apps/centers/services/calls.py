@@ -102,7 +102,7 @@ def _outsiders() -> Iterator[None]:
     except (OSError, TimeoutError) as error:
         raise CenterUnreachable(str(error) or type(error).__name__) from error
     except Exception as error:
-        log.exception("an adapter failed")
+        log.exception("the adapter of a centre failed")
         raise CenterBroken(
             _("Its adapter failed: %(cause)s") % {"cause": f"{type(error).__name__}: {error}"[:300]}
         ) from error

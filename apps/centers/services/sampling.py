@@ -2,8 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils import timezone, translation
 
 from apps.centers.adapters.base import CenterAdapter, CenterError
 from apps.centers.events import CenterStatusChanged
@@ -41,8 +40,10 @@ def center_sample_now(*, actor: Actor, ai_center_id: str) -> Center:
     asked_at = timezone.now()
     adapter: CenterAdapter | None = None
     try:
-        adapter = center_adapter(row)
-        answer = center_asked(adapter)
+        # What it comes to is kept for readers of all languages.
+        with translation.override("en"):
+            adapter = center_adapter(row)
+            answer = center_asked(adapter)
     except CenterError as error:
         center_failed(actor=actor, center=row, asked_at=asked_at, error=error)
         raise refusal_of(error) from error
@@ -134,7 +135,7 @@ def _status_set(row: Center, status: CenterStatus, *, actor: Actor) -> bool:
         return False
     row.status = status
     row.save(update_fields=["status"])
-    why = row.error or (_("It is silent.") if status != CenterStatus.AVAILABLE else "")
+    why = row.error or ("It is silent." if status != CenterStatus.AVAILABLE else "")
     emit(
         CenterStatusChanged(ai_center_id=row.ai_center_id, name=row.name, status=int(status), why=why),
         actor=actor,

@@ -26,7 +26,7 @@ from apps.identity.pages.requests import PortalRequest
 
 _BEST_FIRST = (CenterStatus.AVAILABLE, CenterStatus.UNKNOWN, CenterStatus.UNAVAILABLE)
 CENTERS = PageList(
-    Column("center", gettext_lazy("Centre"), sort="name", value="name"),
+    Column("center", gettext_lazy("AI computing centre"), sort="name", value="name"),
     Column("status", gettext_lazy("Status"), sort=ranked("status", _BEST_FIRST), value="get_status_display"),
     Column("kind", gettext_lazy("Kind"), sort="kind", value=lambda row: kind_said(row.kind)),
     Column("region", gettext_lazy("Region"), sort="region", value="region", is_extra=True),
@@ -152,7 +152,12 @@ MAPPING = PageList(
         "spec", gettext_lazy("Network specification"), sort=("spec__resource_spec_name", "center__name"),
         value="spec.resource_spec_name",
     ),
-    Column("center", gettext_lazy("Centre"), sort=("center__name", "spec__resource_spec_name"), value="center.name"),
+    Column(
+        "center",
+        gettext_lazy("AI computing centre"),
+        sort=("center__name", "spec__resource_spec_name"),
+        value="center.name",
+    ),
     Column(
         "status", gettext_lazy("Status"), sort=ranked("center__status", _BEST_FIRST),
         value="center.get_status_display",

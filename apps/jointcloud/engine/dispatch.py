@@ -5,6 +5,7 @@ A gang's task that no other centre takes brings the whole gang back.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,8 +15,8 @@ from apps.jointcloud.engine.types import Binding, Plan, Snapshot
 
 
 class Redirect(NamedTuple):
-    """After a refusal: where the task goes instead, or None and why it waits again; and what of its gang has to be
-    taken back from the centres it went to."""
+    """After a refusal: where the task goes instead, or None and why it waits again; and what has to be taken back from
+    the centres it went to: its own replicas that do not stay where they are, and the rest of a waiting gang."""
 
     instead: Binding | None
     take_back: tuple[Binding, ...] = ()
@@ -47,17 +48,24 @@ class Dispatching:
         task = replace(task, refused_by=task.refused_by | {centre_id})
         self._tasks[task_id] = task
         self._cycle.take_back(job, [self._bound.pop(task_id)])
+        elsewhere = Counter(name for name in binding.centre_ids if name != centre_id)
         others = [other for other in self._bound.values() if other.job_id == job.id]
         place = self._cycle.factors.place
         siblings = [place[name] for other in others for name in other.centre_ids]
         instead = self._cycle.task(job, task, (*placed_of(self._cycle.factors, job), *siblings))
         if instead is not None:
             self._bound[task_id] = instead
-            return Redirect(instead)
-        why = self._cycle.why_waiting(job, task)
+            return Redirect(instead, _replicas(binding, elsewhere - Counter(instead.centre_ids)))
+        own, why = _replicas(binding, elsewhere), self._cycle.why_waiting(job, task)
         if not job.is_gang:
-            return Redirect(None, (), why)
+            return Redirect(None, own, why)
         self._cycle.take_back(job, others)
         for other in others:
             del self._bound[other.task_id]
-        return Redirect(None, tuple(others), why)
+        return Redirect(None, (*own, *others), why)
+
+
+def _replicas(binding: Binding, counts: Counter[str]) -> tuple[Binding, ...]:
+    """The replicas of a binding at these centres, so many at each; nothing where there is none."""
+    names = tuple(sorted(counts.elements()))
+    return (binding._replace(centre_ids=names),) if names else ()

@@ -143,6 +143,9 @@ def cart(request: TenantRequest) -> HttpResponse:
         set(commodity_list(tenant=request.entered_tenant).values_list("pk", flat=True)) if rows else set()
     )
     duration, unit = request.session.get(CHOSEN_DURATION, ("1", "3600"))
+    if unit not in {code for code, _label in _units(rows)}:
+        # What was chosen beside another service is not offered for these.
+        duration, unit = "1", "3600"
     offered = [row for row in rows if row.commodity_id in open_ids]
     seconds = cleaned(DurationForm({"duration": duration, "duration_unit": unit}))["seconds"]
     priced = cart_prices(request.entered_tenant, offered, seconds, {row.uid for row in offered})

@@ -81,7 +81,11 @@ function chooseAgain() {
 let isOfSocket = false;
 
 function keepWhatIsTyped(event) {
-  isOfSocket = Boolean(event.detail.requestConfig?.triggeringEvent?.type?.startsWith("weir:"));
+  const { elt, triggeringEvent } = event.detail.requestConfig ?? {};
+  // A part that asks by the clock has no event that began it.
+  isOfSocket = triggeringEvent
+    ? triggeringEvent.type.startsWith("weir:")
+    : /\bevery \d/.test(elt?.getAttribute("hx-trigger") ?? "");
   keepBeside(event);
 }
 

@@ -50,7 +50,7 @@ def test_a_refund_is_at_most_what_was_paid_in_and_is_neither_owed_nor_set_aside(
     most = 100 - bill.total - held
     with pytest.raises(RefundTooHigh) as caught:
         refund(acme, most.quantize(Decimal("0.01")) + Decimal("0.01"))
-    assert "were paid in and are not spent" in str(caught.value.message)
+    assert "was paid in and is not spent" in str(caught.value.message)
     first = refund(acme, "60")
     assert refund(acme, "60") == first, "the same again is the same refund"
     with pytest.raises(Conflict):

@@ -103,7 +103,7 @@ def test_what_is_not_as_it_was_is_named(scene):
     line = made.form.lines.get()
     assert (line.amounts["compute_share"], line.count) == (50, 1)
     said = " ".join(made.changed)
-    for words in ("other amounts", "at most 1 shares", "It costs", f"it was {2 * HOUR_TOTAL}", "no room"):
+    for words in ("other amounts", "at most 1 shares", "It costs", f"it was ¥{2 * HOUR_TOTAL}", "no room"):
         assert words in said, (words, said)
     assert Decimal(form.total) == 2 * HOUR_TOTAL
 

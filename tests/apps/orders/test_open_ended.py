@@ -94,7 +94,7 @@ def test_its_pages_and_the_api_say_so(shop: Scene, running: Order):
     assert 'data-test="quote-problem"' in plain.content.decode(), "of a duration the figure is wanted"
 
 
-def test_through_the_cart_and_the_form_of_the_pages(shop: Scene):
+def test_through_the_cart_and_the_form_of_the_pages(scene: Scene, shop: Scene):
     page = shop.ann.page()
     amounts = {f"amount_{part.component.code}": part.default for part in shop.commodity.components.all()}
     page.post(
@@ -102,6 +102,18 @@ def test_through_the_cart_and_the_form_of_the_pages(shop: Scene):
     )
     cart = page.get("/cart/").content.decode()
     assert '<option value="open" selected>' in cart
+    by_hours = scene.commodity
+    amounts = {f"amount_{part.component.code}": part.default for part in by_hours.components.all()}
+    page.post(
+        f"/commodities/{by_hours.uid}/put-in-cart/",
+        amounts | {"count": 1, "duration": "1", "duration_unit": "3600"},
+    )
+    page.post(f"/commodities/{shop.commodity.uid}/put-in-cart/", {"count": 1, "duration_unit": "open"})
+    both = page.get("/cart/").content.decode()
+    assert 'value="open"' not in both
+    assert '<option value="3600" selected>' in both, "the time that is shown is the one that is priced"
+    for row in shop.ann.api().get("/api/v1/cart").json()["results"][1:]:
+        shop.ann.api().delete(f"/api/v1/cart/{row['uid']}")
     (line,) = shop.ann.api().get("/api/v1/cart").json()["results"]
     page.post("/cart/make-form/", {"lines": [line["uid"]], "duration_unit": "open"})
     (form,) = shop.ann.api().get("/api/v1/application-forms").json()["results"]

@@ -124,6 +124,20 @@ def test_one_replica_refused_places_all_of_the_task_anew():
     assert after.instead is not None
     assert second not in after.instead.centre_ids
     assert first in after.instead.centre_ids
+    assert after.take_back == (), "what stays where it is goes on"
+
+
+@pytest.mark.parametrize("is_gang", [False, True])
+def test_a_refused_task_that_waits_leaves_no_replica_behind(is_gang):
+    split = job(task(replicas=2, may_split=True), task("u"), is_gang=is_gang)
+    world = snapshot(centre("a", gpus=1), centre("b", gpus=1), centre("c", gpus=1), jobs=(split,))
+    made = planned(world)
+    by_task = {binding.task_id: binding for binding in made.bindings}
+    first, second = by_task["t"].centre_ids
+    after = Dispatching(world, made).refused("t", second)
+    assert after.instead is None
+    rest = (by_task["u"],) if is_gang else ()
+    assert after.take_back == (by_task["t"]._replace(centre_ids=(first,)), *rest)
 
 
 def test_the_same_snapshot_gives_the_same_plan_whatever_its_order():
