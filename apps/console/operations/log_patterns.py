@@ -55,9 +55,10 @@ AS_WRITTEN = (
     _("AI computing centre %(name)s is unavailable: %(error)s"),
     _("AI computing centre %(name)s is unknown"),
     _("AI computing centre %(name)s is unknown: %(error)s"),
-    _("centre %(name)s: %(error)s"),
     _("centre %(name)s is asked again later"),
     _("centre %(name)s is asked again later: %(error)s"),
+    # After the longer ones that begin alike.
+    _("centre %(name)s: %(error)s"),
     _("kind of centre %(kind)s cannot be loaded and is left out: %(error)s"),
     _("the adapter of a centre failed"),
     _("the watch of centres is given up: %(error)s"),
