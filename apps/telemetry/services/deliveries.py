@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from apps.identity.selectors import operators_with_role
 from apps.kernel.actor import Actor
+from apps.kernel.control_characters import control_removed
 from apps.kernel.events import emit
 from apps.kernel.service import service
 from apps.kernel.translatable import message
@@ -110,7 +111,8 @@ def delivery_settle(*, actor: Actor, delivery_uid: UUID, error: str = "") -> Ala
 
 def _settle(row: AlarmDelivery, error: str) -> None:
     now = timezone.now()
-    row.error = " ".join(error.split())[:_ERROR_LENGTH]
+    # Another program's words: what a database cannot keep is left out.
+    row.error = control_removed(" ".join(error.split()))[:_ERROR_LENGTH]
     if not error:
         row.state, row.sent_at = DeliveryState.SENT, now
     elif row.tries >= TRIES_MAX:

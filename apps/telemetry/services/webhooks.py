@@ -7,7 +7,9 @@ import ipaddress
 import json
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
@@ -25,9 +27,12 @@ from apps.telemetry.states import HookKind
 
 ADDRESS_LENGTH = 2000
 SECRET_LENGTH = 200
+_HOST_LENGTH = 253
 _ADDRESS = b"webhook address:"
 _SECRET = b"webhook secret:"
-_ANSWER_S = 10
+# To connect and between two pieces of an answer; and in all.
+_PIECE_S = 10
+_ANSWER_S = 20
 _ANSWER_BYTES = 64 * 1024
 # WeCom takes 2,048 bytes of text, the others more.
 _TEXT_BYTES = 2000
@@ -64,7 +69,8 @@ def _checked_host(address: str) -> str:
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
-    if parts.scheme not in ("http", "https") or not parts.hostname or len(address) > ADDRESS_LENGTH:
+    host = _ascii(parts.hostname or "")
+    if parts.scheme not in ("http", "https") or not host or len(address) > ADDRESS_LENGTH:
         raise InvalidInput(
             fields={"hook_url": _("Write the whole address that its server gave you: https://…")}
         )
@@ -72,11 +78,20 @@ def _checked_host(address: str) -> str:
         raise InvalidInput(
             fields={"hook_url": _("Leave name and password out of the address: use a secret.")}
         )
-    if _is_literal(parts.hostname) and _is_closed(parts.hostname):
+    if _is_literal(host) and _is_closed(host):
         raise InvalidInput(
             fields={"hook_url": _("That is the portal's own machine or link, to which it sends nothing.")}
         )
-    return parts.hostname + (f":{port}" if port else "")
+    return host + (f":{port}" if port else "")
+
+
+def _ascii(host: str) -> str:
+    """A host's name as the network knows it; "" for what is none."""
+    try:
+        name = host if _is_literal(host) else host.encode("idna").decode()
+    except UnicodeError:
+        return ""
+    return name if len(name) <= _HOST_LENGTH else ""
 
 
 def _is_literal(host: str) -> bool:
@@ -120,7 +135,7 @@ def post(route: AlarmRoute, message_id: str, alarm: Alarm | None, *, is_over: bo
 def _posted(address: str, call: Call) -> bytes:
     """The answer's body. The name is looked up once, and what it leads to is what is connected to."""
     parts = urlsplit(address)
-    host = parts.hostname or ""
+    host = _ascii(parts.hostname or "")
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -129,20 +144,28 @@ def _posted(address: str, call: Call) -> bytes:
     target = str(found[0][4][0])
     if any(_is_closed(str(row[4][0])) for row in found):
         raise HookRefused(_("%(host)s leads to the portal's own machine or link.") % {"host": host})
-    headers = {"Content-Type": "application/json", "Host": parts.netloc, "User-Agent": "Weir", **call.headers}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",
+        "Host": host + (f":{parts.port}" if parts.port else ""),
+        "User-Agent": "Weir",
+        **call.headers,
+    }
     literal = f"[{target}]" if ":" in target else target
     url = httpx.URL(address).copy_with(host=literal)
     with (
-        httpx.Client(timeout=_ANSWER_S, trust_env=False) as client,
+        httpx.Client(timeout=_PIECE_S, trust_env=False) as client,
         client.stream(
             "POST", url, content=call.content, headers=headers, extensions={"sni_hostname": host}
         ) as answer,
     ):
-        body = b""
-        for piece in answer.iter_bytes():
+        body, end_s = b"", monotonic() + _ANSWER_S
+        for piece in answer.iter_raw():
             body += piece[: _ANSWER_BYTES - len(body)]
             if len(body) >= _ANSWER_BYTES:
                 break
+            if monotonic() > end_s:
+                raise HookRefused(_("It did not end its answer within %(s)s s.") % {"s": _ANSWER_S})
         if not answer.is_success:
             said = body.decode(errors="replace").strip()[:200]
             raise HookRefused(f"HTTP {answer.status_code} {said}".strip())
@@ -203,8 +226,16 @@ def _standard(message_id: str, alarm: Alarm | None, is_over: bool, secret: str) 
     headers = {"webhook-id": message_id, "webhook-timestamp": str(int(now.timestamp()))}
     if secret:
         signed = f"{message_id}.{int(now.timestamp())}.".encode() + content
-        headers["webhook-signature"] = "v1," + _signed(secret.encode(), signed)
+        headers["webhook-signature"] = "v1," + _signed(_standard_key(secret), signed)
     return Call(content, headers=headers)
+
+
+def _standard_key(secret: str) -> bytes:
+    """The specification writes keys as base64 after `whsec_`; any other secret is its own key."""
+    if secret.startswith("whsec_"):
+        with suppress(ValueError):
+            return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    return secret.encode()
 
 
 def _slack(message_id: str, alarm: Alarm | None, is_over: bool, secret: str) -> Call:

@@ -83,6 +83,7 @@ let isOfSocket = false;
 function keepWhatIsTyped(event) {
   const { elt, triggeringEvent } = event.detail.requestConfig ?? {};
   // A part that asks by the clock has no event that began it.
+  chosenRows.length = 0;
   isOfSocket = triggeringEvent
     ? triggeringEvent.type.startsWith("weir:")
     : /\bevery \d/.test(elt?.getAttribute("hx-trigger") ?? "");
@@ -96,7 +97,10 @@ function keepBeside(event) {
   if (!isOfSocket) return;
   const filled = beingFilled(event.detail.target);
   if (isAsked || !filled.every(isRowChoice)) event.detail.shouldSwap = false;
-  else chosenRows.push(...filled.filter((box) => box.checked).map(({ name, value }) => ({ name, value })));
+  else if (event.detail.shouldSwap) {
+    const chosen = filled.filter((box) => box.checked);
+    chosenRows.push(...chosen.map(({ name, value }) => ({ name, value })));
+  }
 }
 
 // What nobody's hand began is no use of the session: one that is left open ends as others do.

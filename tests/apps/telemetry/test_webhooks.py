@@ -18,7 +18,9 @@ from apps.kernel.errors import InvalidInput
 from apps.telemetry.errors import TestRefused
 from apps.telemetry.models import AlarmDelivery, AlarmRoute
 from apps.telemetry.selectors import delivery_list
+from apps.telemetry.services import webhooks
 from apps.telemetry.services.alarms import alarm_raise, alarm_resolve
+from apps.telemetry.services.deliveries import TRIES_MAX
 from apps.telemetry.services.routes import route_edit, route_make, route_try
 from apps.telemetry.tasks import deliveries_send
 
@@ -30,6 +32,7 @@ class Ear:
 
     def __init__(self):
         self.heard, self.status, self.answer, self.location = [], 200, b"", ""
+        self.drips = False
         ear = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -41,6 +44,9 @@ class Ear:
                     self.send_header("Location", ear.location)
                 self.end_headers()
                 self.wfile.write(ear.answer)
+                for _turn in range(40 if ear.drips else 0):
+                    time.sleep(0.05)
+                    self.wfile.write(b".")
 
             def log_message(self, *_words):
                 """Nothing on the terminal."""
@@ -137,6 +143,38 @@ def test_a_robot_that_answers_200_and_takes_nothing_is_tried_again(db, ear):
     assert delivery_list(alarm=alarm.uid).get().state == "sent"
 
 
+@pytest.mark.parametrize(
+    "answer", [b'{"errcode": 1, "errmsg": "a\\u0000b\\ud800"}', b"\x00\xff", b'{"errcode": "\\u0000"}']
+)
+def test_whatever_a_robot_answers_is_kept_and_its_tries_end(db, ear, answer):
+    ear.answer = answer
+    route(ear, "wecom")
+    alarm = fire()
+    for _try in range(TRIES_MAX + 1):
+        AlarmDelivery.objects.update(next_try_at=timezone.now())
+        deliveries_send()
+    row = delivery_list(alarm=alarm.uid).get()
+    assert (row.state, row.tries, len(ear.heard)) == ("failed", TRIES_MAX, TRIES_MAX)
+    assert row.error
+
+
+def test_an_answer_without_an_end_is_given_up(db, ear, monkeypatch):
+    monkeypatch.setattr(webhooks, "_ANSWER_S", 0.3)
+    ear.drips = True
+    row = route(ear)
+    with pytest.raises(TestRefused, match="did not end its answer"):
+        route_try(actor=SYSTEM, route_uid=row.uid)
+
+
+def test_a_key_of_the_specification_signs_as_its_libraries_do(db, ear, monkeypatch):
+    """The example of the Standard Webhooks specification and its libraries."""
+    signature = webhooks._signed(
+        webhooks._standard_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+        b'msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}',
+    )
+    assert signature == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
 @pytest.mark.parametrize(("status", "said"), [(500, "HTTP 500 no"), (302, "HTTP 302"), (410, "HTTP 410 no")])
 def test_what_is_no_success_is_kept_as_the_reason_and_no_redirect_is_followed(db, ear, status, said):
     ear.status, ear.answer, ear.location = status, b"no", ear.url if status == 302 else ""
@@ -165,7 +203,8 @@ def test_a_test_says_what_the_server_says(db, ear):
     "url",
     [
         "", "robot", "ftp://chat.example/robot", "https://", "https://me:pw@chat.example/robot", "http://[::1/robot",
-        "http://127.0.0.1/robot", "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "https://chat.example:x/",
+        "http://127.0.0.1/robot", f"https://{'a' * 300}.example/",
+        "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "https://chat.example:x/",
     ],
 )  # fmt: skip
 def test_an_address_that_is_none_or_the_portals_own_is_refused_and_nothing_is_made(db, url):

@@ -8,7 +8,7 @@ from apps.catalog.pricing.price import price
 from apps.catalog.selectors.prices import price_lines, price_version_get, pricing_line
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import policy_get
-from apps.scheduling.types import Amounts
+from apps.scheduling.types import CPU_COMPONENT, HOST_MEMORY_COMPONENT, Amounts
 
 _HOUR_S = 3600
 
@@ -29,6 +29,8 @@ def hourly_price(row: Workload, shares: int | None = None) -> Decimal | None:
         host_memory_mib=row.host_memory_mib,
         scratch_disk_mib=row.scratch_disk_mib,
     ).components()
+    if any(code in held and code not in lines for code in (CPU_COMPONENT, HOST_MEMORY_COMPONENT)):
+        return None
     amounts = {code: held[code] for code in lines if code in held}
     priced = price([pricing_line(lines[code]) for code in amounts], amounts, shares or row.shares, _HOUR_S)
     return priced.total

@@ -74,10 +74,9 @@ def _scratch(job: Job, shown: str, empty: Mapping[str, Any], path: str) -> None:
             shown, f"{SHARED_MEMORY} lies in main memory here, temporary folders on disk, not the other way"
         )
     elif size and not is_memory:
-        # Said for all shares there, kept for each here.
-        mib = job.request.get("scratch_disk_mib", 0) - (
-            -quantity_mib(str(size)) // job.request.get("shares", 1)
-        )
+        # Said for all shares there, kept for each here. A limit of ephemeral storage there holds such volumes too.
+        each = -(-quantity_mib(str(size)) // job.request.get("shares", 1))
+        mib = max(job.request.get("scratch_disk_mib", 0), each)
         job.take(f"{shown} of {size}", scratch_disk_mib=mib)
     else:
         job.note(shown, f"work has its own {path}" + (", which counts as main memory" if is_memory else ""))

@@ -17,30 +17,30 @@ from node_agent.runtime.shim.measures.device_meter import DeviceMeter
 
 WATCH, NOTHING, BESIDE = "watch", "nothing", "share+watch"
 """How the host is held where no control group of its own does: main memory alone is watched, nothing is held, or the
-processor is held as one with the share and main memory is watched beside it."""
+processor is held as one with the share and main memory is watched for both."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostLimits:
     """What one work may use of its host, in thousandths of a core and MiB (0: not limited). Without a control group
-    main memory is watched, and nothing holds the processor. `share_meter` tells what of main memory is the share of a
-    session whose device is the processor, and is accounted by its worker; None: nothing of it is."""
+    main memory is watched, and nothing holds the processor. `share_mib` is the share of a session whose device is the
+    processor: it lies in main memory, is held by the session's worker, and may be there besides; 0: nothing is."""
 
     cpu_milli: int
     memory_mib: int
     group: Cgroup | CgroupV1 | None
-    share_meter: DeviceMeter | None = None
+    share_mib: int = 0
 
     @property
     def enforced_by(self) -> str:
         """What holds it, as a word."""
-        if self.share_meter is not None:
+        if self.share_mib:
             return BESIDE
         return self.group.version if self.group is not None else WATCH if self.memory_mib else NOTHING
 
     def describe(self) -> str:
         """What holds it, for the work's log."""
-        if self.share_meter is not None:
+        if self.share_mib:
             return f"{self.memory_mib} MiB of main memory of the host beside its share, which is watched"
         wanted = [f"{self.cpu_milli / 1000:g} cores"] if self.cpu_milli else []
         wanted += [f"{self.memory_mib} MiB of main memory"] if self.memory_mib else []
@@ -58,8 +58,8 @@ class HostLimits:
         if self.group is not None:
             is_over = self.group.memory_kills() > kills_before
         else:
-            share_mib = self.share_meter.memory_mib(pids, 0) if self.share_meter is not None else 0
-            limit_mib = self.memory_mib + share_mib
+            # What the worker has taken of the share is written down after it is there: all of it may be.
+            limit_mib = self.memory_mib + self.share_mib
             is_over = proc.memory_mib(pids, limit_mib=limit_mib, shared=shared) > limit_mib
         return ending.out_of_host_memory(self.memory_mib) if is_over else None
 
@@ -99,10 +99,10 @@ class KernelLimits:
 
 def host_limits_make(spec: SliceSpec, device_meter: DeviceMeter) -> HostLimits | None:
     """For work that asked for some of its host. Where the device is the processor, that is held as one with the share;
-    but for a session, whose worker accounts the share, so that main memory is watched beside it."""
+    but for a session, whose worker holds the share, so that main memory is watched for both."""
     if device_meter.is_cpu:
         is_beside = spec.is_session and spec.host_memory_mib
-        return HostLimits(0, spec.host_memory_mib, None, device_meter) if is_beside else None
+        return HostLimits(0, spec.host_memory_mib, None, spec.limit_mib) if is_beside else None
     if not (spec.host_cpu_milli or spec.host_memory_mib):
         return None
     name = f"{spec.slice_uid}-{os.getpid()}-host"
