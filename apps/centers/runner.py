@@ -8,13 +8,14 @@ from django.utils import timezone, translation
 
 from apps.centers.adapters.base import CenterAdapter, CenterError
 from apps.centers.models import Center
-from apps.centers.services.calls import center_asked
+from apps.centers.services.calls import center_asked, error_text
 from apps.centers.services.sampling import center_adapter, center_answered, center_failed
 from apps.kernel.actor import SYSTEM
 
 log = logging.getLogger("weir.centers")
 POLL_S = 5.0
 POLL_MOST_S = 60.0
+_POLL_LEAST_S = 1.0
 # A slow centre is asked for no more than this part of the time.
 _SHARE = 0.25
 
@@ -49,7 +50,7 @@ class CenterWatch:
             self.close()
             self._failures += 1
             if self._failures == 1:
-                log.warning("centre %s: %s", center.ai_center_id, error)
+                log.warning("centre %s: %s", center.ai_center_id, error_text(error))
             center_failed(actor=SYSTEM, center=center, asked_at=asked_at, error=error)
         else:
             self._failures = 0
@@ -71,7 +72,10 @@ class CenterWatch:
         return self._adapter
 
     def _pause_s(self, center: Center, took_s: float) -> float:
-        # A failure is tried again soon enough to be sure of it before the centre counts as silent.
-        most_s = min(POLL_MOST_S, max(POLL_S, center.lost_after_s / 4))
-        doubled_s = POLL_S * 2.0 ** min(self._failures, 8) if self._failures else POLL_S
-        return min(most_s, max(doubled_s, took_s / _SHARE))
+        if self._failures:
+            # A failure is tried again soon enough to be sure of it before the centre counts as gone.
+            most_s = min(POLL_MOST_S, max(POLL_S, center.lost_after_s / 4))
+            return min(most_s, POLL_S * 2.0 ** min(self._failures, 8))
+        # One that is slow is heard again before it counts as silent.
+        most_s = max(_POLL_LEAST_S, center.stale_after_s / 3)
+        return min(most_s, max(POLL_S, took_s / _SHARE))

@@ -125,7 +125,7 @@ def test_an_hour_is_enough_for_a_time_limit(adapter, key, until):
 @pytest.mark.req("JC-6.4-2")
 def test_a_log_is_read_from_any_byte(adapter, key, until):
     assert Ability.LOGS in adapter.abilities
-    native_id = adapter.job_create(job("printf 'one\\ntwo\\n'; echo wrong >&2; sleep 2; printf three"), key)
+    native_id = adapter.job_create(job("printf 'one\\ntwo\\n'; echo wrong >&2; sleep 6; printf three"), key)
     until(native_id, JobState.RUNNING, JobState.SUCCEEDED)
     ends_s = time.monotonic() + PATIENCE_S
     while (read := adapter.job_log(native_id, 0)) != b"one\ntwo\nwrong\n":
@@ -416,9 +416,10 @@ def test_control_characters_do_not_come_through(engine, adapter, key, until):
     until(native_id, JobState.RUNNING)
 
     def worse(body: bytes) -> bytes:
+        assert b'"None"' in body
         return body.replace(b'"None"', b'"a\\u0000b\\u001b[31m\\ud800"')
 
     with engine.network.bad(Fault(only=engine.asking, body=worse)):
         told = adapter.job_get(native_id).message
-    assert told in ("ab[31m?", "")
+    assert told == "ab[31m?"
     adapter.job_stop(native_id)

@@ -238,9 +238,13 @@ class SlurmAdapter:
         """Another name of root's is seen by the number that the first job has there: that job is stopped."""
         if self._is_user_known:
             return
-        job = self._known(native_id)
-        if job is not None and job.get("user_id") == 0:
-            self.job_stop(native_id)
+        # Whatever name the cluster has for it: of root's job it may say another than was asked with.
+        found = records(self._rest.controller("GET", f"job/{native_id}"), "jobs")
+        job = next((each for each in found if str(number(each, "job_id")) == native_id), None)
+        if job is None:
+            return
+        if job.get("user_id") == 0:
+            self._rest.controller("DELETE", f"job/{native_id}")
             raise CenterRefused(
                 _("The cluster takes this user for root: the job was stopped. Name another user.")
             )
