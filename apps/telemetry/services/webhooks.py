@@ -18,6 +18,7 @@ from django.conf import settings
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
+from apps.kernel.control_characters import control_removed
 from apps.kernel.errors import InvalidInput
 from apps.kernel.network_addresses import is_local
 from apps.kernel.sealing import seal, unseal
@@ -167,7 +168,7 @@ def _posted(address: str, call: Call) -> bytes:
             if monotonic() > end_s:
                 raise HookRefused(_("It did not end its answer within %(s)s s.") % {"s": _ANSWER_S})
         if not answer.is_success:
-            said = body.decode(errors="replace").strip()[:200]
+            said = control_removed(" ".join(body.decode(errors="replace").split()))[:200]
             raise HookRefused(f"HTTP {answer.status_code} {said}".strip())
         return body
 
@@ -182,7 +183,8 @@ def _taken_check(kind: HookKind, body: bytes) -> None:
     except (ValueError, AttributeError) as error:
         raise HookRefused(_("Its answer is not that of such a chat.")) from error
     if code != 0:
-        raise HookRefused(f"{code}: {said.get('errmsg', said.get('msg', ''))}"[:300])
+        # As JSON it may hold what no log and no database takes.
+        raise HookRefused(control_removed(f"{code}: {said.get('errmsg', said.get('msg', ''))}"[:300]))
 
 
 # --- forms ------------------------------------------------------------------------------------------------------

@@ -144,7 +144,9 @@ def test_a_robot_that_answers_200_and_takes_nothing_is_tried_again(db, ear):
 
 
 @pytest.mark.parametrize(
-    "answer", [b'{"errcode": 1, "errmsg": "a\\u0000b\\ud800"}', b"\x00\xff", b'{"errcode": "\\u0000"}']
+    "answer",
+    [b'{"errcode": 1, "errmsg": "a\\u0000b\\ud800"}', b"\x00\xff", b'{"errcode": "\\u0000"}'],
+    ids=["words", "no JSON", "code"],
 )
 def test_whatever_a_robot_answers_is_kept_and_its_tries_end(db, ear, answer):
     ear.answer = answer
