@@ -70,8 +70,6 @@ def test_a_rule_rings_tells_and_falls_silent(visit: Callable[[str], Visitor]) ->
     admin.press("route-add-webhook")
     made = admin.page.locator('[data-test="route-row"][data-channel="webhook"]')
     expect(made).to_contain_text("Slack · chat.invalid")
-    made.locator('[data-test="route-try"]').click()
-    expect(admin.page.get_by_text("Nobody knows the address chat.invalid.")).to_be_visible()
     expect(admin.page.get_by_text("k-1")).to_have_count(0)
     admin.shoot("22-alarm-routes-webhook")
     made.locator('[data-test="route-remove"]').click()
