@@ -49,7 +49,8 @@ class SpecsForm(SoundForm):
 
 
 class CenterForm(MarkedForm):
-    """What is said of a centre, and the values of its kind's fields: all but the secret ones where it is joined."""
+    """What is said of a centre, and the values of its kind's fields; the secret ones of one that is changed may be left
+    empty."""
 
     mark = "center"
     name = forms.CharField(label=_("Name"), max_length=63)
@@ -84,7 +85,12 @@ class CenterForm(MarkedForm):
             )
             self.fields = {"ai_center_id": code, **self.fields}
             self.dress("ai_center_id", code)
-        _kind_fields_add(self, kind, wanted=(False, True) if row is None else (False,))
+        _kind_fields_add(self, kind, wanted=(False, True))
+        if row is not None:
+            for each in kind.fields:
+                if each.is_secret:
+                    field = self.fields[f"{KIND_PREFIX}{each.name}"]
+                    field.required, field.help_text = False, _("Only with another address or authority.")
 
     def facts(self, given: dict[str, Any]) -> dict[str, Any]:
         """Of what was sent, what is said of the centre."""

@@ -268,9 +268,9 @@ class CenterIn(TypedDict):
     stale_after_s: NotRequired[int]
     lost_after_s: NotRequired[int]
     settings: NotRequired[dict[str, str]]
+    credential: NotRequired[dict[str, str]]
     ai_center_id: str
     kind: str
-    credential: NotRequired[dict[str, str]]
 
 
 class ChangeIn(TypedDict):
@@ -1072,6 +1072,7 @@ class PatchedCenterChangeIn(TypedDict):
     stale_after_s: NotRequired[int]
     lost_after_s: NotRequired[int]
     settings: NotRequired[dict[str, str]]
+    credential: NotRequired[dict[str, str]]
 
 
 class PatchedCentreIn(TypedDict):

@@ -35,6 +35,8 @@ class KindField:
     is_secret: bool = False
     is_required: bool = False
     is_long: bool = False
+    # Says where the secrets go: who names another place gives them anew.
+    is_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,14 @@ _ADDRESS = KindField(
     _("Address"),
     help=_("Of the interface, with its scheme and port: https://slurm.example.org:6820"),
     is_required=True,
+    is_place=True,
 )
 _AUTHORITY = KindField(
     "authority",
     _("Certificate authority"),
     help=_("In PEM, where a public one does not vouch for the address."),
     is_long=True,
+    is_place=True,
 )
 
 KINDS: dict[str, CenterKind] = {

@@ -147,6 +147,12 @@ class CenterChangeIn(SoundSerializer):
     stale_after_s = serializers.IntegerField(min_value=1, max_value=SECONDS_MOST, required=False)
     lost_after_s = serializers.IntegerField(min_value=2, max_value=SECONDS_MOST, required=False)
     settings = _ValuesField(required=False, help_text="All values of the kind's fields that are not secret.")
+    credential = _ValuesField(
+        required=False,
+        write_only=True,
+        help_text="Values of the kind's secret fields, given anew beside `settings` that name another address or "
+        "authority. Never shown again.",
+    )
 
 
 class CenterIn(CenterChangeIn):

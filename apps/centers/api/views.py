@@ -97,7 +97,14 @@ class CenterView(CentersApiView):
         self.actor.require(P.MANAGE)
         given = _given(s.CenterChangeIn, request, partial=True)
         settings = given.pop("settings", None)
-        center_change(actor=self.actor, ai_center_id=ai_center_id, facts=_facts(given), settings=settings)
+        secrets = given.pop("credential", None)
+        center_change(
+            actor=self.actor,
+            ai_center_id=ai_center_id,
+            facts=_facts(given),
+            settings=settings,
+            secrets=secrets,
+        )
         return _center(ai_center_id)
 
     @extend_schema(responses={204: None})

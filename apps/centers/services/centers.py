@@ -12,6 +12,7 @@ from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
 from apps.centers.adapters.base import CenterError
+from apps.centers.adapters.kinds import CenterKind
 from apps.centers.errors import CenterInUse
 from apps.centers.events import CenterRemoved
 from apps.centers.models import Center
@@ -109,21 +110,26 @@ def center_change(
     ai_center_id: str,
     facts: Mapping[str, Any],
     settings: Mapping[str, Any] | None = None,
+    secrets: Mapping[str, Any] | None = None,
 ) -> Center:
     """Change what is said of a centre, and with `settings` how it is reached: it is tried with the new ones first.
 
+    With another place (its address, its authority) `secrets` are given anew: those that are kept go nowhere else.
     Raises what `center_join` does, and NotFound.
     """
     _may(actor)
     row = center_get(ai_center_id)
     _merged(row, facts)
-    values, answer = None, None
+    values, answer, given = None, None, None
     if settings is not None:
-        values = values_check(kind_check(row.kind), settings, are_secret=False)
-        if values == row.settings:
+        kind = kind_check(row.kind)
+        values = values_check(kind, settings, are_secret=False)
+        given = values_check(kind, secrets, are_secret=True) if secrets and any(secrets.values()) else None
+        if values == row.settings and given is None:
             values = None
         else:
-            answer = _tried(row.kind, values, credential_open(row))
+            _place_check(kind, row, values, given)
+            answer = _tried(row.kind, values, credential_open(row) if given is None else given)
     return center_set(
         actor=actor,
         ai_center_id=ai_center_id,
@@ -131,6 +137,23 @@ def center_change(
         values=values,
         answer=answer,
         revision=row.revision,
+        secrets=given,
+    )
+
+
+def _place_check(
+    kind: CenterKind, row: Center, values: Mapping[str, str], secrets: Mapping[str, str] | None
+) -> None:
+    """InvalidInput where the credential that is kept would go to another place than it was given for."""
+    if secrets is not None or not any(each.is_secret for each in kind.fields):
+        return
+    moved = [
+        each.name
+        for each in kind.fields
+        if each.is_place and values.get(each.name) != row.settings.get(each.name)
+    ]
+    faults_raise(
+        dict.fromkeys(moved, _("Give the credential anew beside it: the one that is kept goes nowhere else."))
     )
 
 
@@ -143,6 +166,7 @@ def center_set(
     values: Mapping[str, str] | None,
     answer: Answer | None,
     revision: int,
+    secrets: Mapping[str, str] | None = None,
 ) -> Center:
     """Keep what was checked, and tried where `values` are others. Raises Conflict, also where somebody has changed
     meanwhile how the centre is reached."""
@@ -159,6 +183,8 @@ def center_set(
             row.save()
     except IntegrityError as error:
         raise _taken(ai_center_id, row.name) from error
+    if secrets is not None:
+        credential_put(row, secrets, actor.user_id)
     if answer is not None:
         answer_keep(row, answer, actor=actor)
     return row

@@ -103,6 +103,7 @@ def change(request: PortalRequest, ai_center_id: str) -> HttpResponse:
             ai_center_id=ai_center_id,
             facts=form.facts(given),
             settings=kind_values(kind, given, are_secret=False),
+            secrets=kind_values(kind, given, are_secret=True),
         )
     messages.success(request, _("%(center)s is changed.") % {"center": given["name"]})
     return go(request, "centers:center", ai_center_id)

@@ -24,7 +24,7 @@ TELLING = CenterKind(
     label="Telling",
     path="tests.apps.centers.telling:TellingAdapter",
     fields=(
-        KindField("address", "Address", is_required=True),
+        KindField("address", "Address", is_required=True, is_place=True),
         KindField("remark", "Remark", is_long=True),
         KindField("token", "Token", is_secret=True, is_required=True),
     ),

@@ -160,15 +160,33 @@ def test_what_one_does_not_change_stays_as_another_has_said_it_meanwhile(join):
 
 def test_other_settings_are_tried_first(join, telling, tmp_path):
     row = join()
+    changed = {"actor": SYSTEM, "ai_center_id": "lake", "facts": {}, "secrets": {"token": "right"}}
     with pytest.raises(CenterSilent):
-        center_change(
-            actor=SYSTEM, ai_center_id="lake", facts={}, settings={"address": str(tmp_path / "no.json")}
-        )
+        center_change(**changed, settings={"address": str(tmp_path / "no.json")})
     assert Center.objects.get().settings == row.settings
     other = type(telling)(tmp_path / "other.json").say(total={"gpu": 80}, used={})
-    center_change(actor=SYSTEM, ai_center_id="lake", facts={}, settings={"address": str(other.path)})
+    center_change(**changed, settings={"address": str(other.path)})
     row = center_get("lake")
     assert (row.settings["address"], row.revision, row.sample.total.gpu) == (str(other.path), 2, 80)
+
+
+@pytest.mark.parametrize("secrets", [None, {}, {"token": ""}])
+def test_the_credential_that_is_kept_goes_to_no_other_address(join, telling, tmp_path, secrets):
+    join()
+    thief = type(telling)(tmp_path / "thief.json").say(total={"gpu": 80}, used={})
+    with pytest.raises(InvalidInput) as refused:
+        center_change(
+            actor=SYSTEM,
+            ai_center_id="lake",
+            facts={"region": "West"},
+            settings={"address": str(thief.path)},
+            secrets=secrets,
+        )
+    assert set(refused.value.fields) == {"address"}
+    assert Center.objects.get().region == ""
+    other = {"address": str(telling.path), "remark": "elsewhere"}
+    center_change(actor=SYSTEM, ai_center_id="lake", facts={}, settings=other, secrets=secrets)
+    assert Center.objects.get().settings == other, "what is no place needs no credential"
 
 
 def test_a_credential_is_changed_once_the_centre_takes_it(join, telling):

@@ -1,5 +1,7 @@
 """The operators' pages of centres and network specifications."""
 
+import re
+
 import pytest
 
 from apps.centers.models import Center, ResourceSpec, SpecOffer
@@ -65,7 +67,12 @@ def test_a_centre_is_changed_drained_asked_and_removed_by_page(admin, form, tell
     change = {name: value for name, value in form.items() if name not in ("ai_center_id", "kind_token")}
     assert admin.post("/centers/lake/change/", change | {"region": "华北"}).status_code == 302
     assert Center.objects.get().region == "华北"
-    assert "kind_token" not in admin.get("/centers/lake/change/").content.decode()
+    page = admin.get("/centers/lake/change/").content.decode()
+    assert "kind_token" in page
+    assert "right" not in re.findall(r"\"([^\"]*)\"", page)
+    moved = change | {"kind_address": "/elsewhere.json"}
+    refused(admin.post("/centers/lake/change/", moved))
+    assert Center.objects.get().settings["address"] == change["kind_address"]
     for act, drained in (("drain", True), ("undrain", False)):
         assert admin.post(f"/centers/lake/{act}/").status_code == 302
         assert Center.objects.get().is_drained is drained

@@ -182,8 +182,10 @@ def change(
     stale_after: int = typer.Option(None, help="Unknown after so many seconds of silence."),
     lost_after: int = typer.Option(None, help="Unavailable after so many."),
     set_: list[str] = _SET,
+    secret: list[str] = _SECRET,
 ) -> None:
-    """Change what is given; with other settings the centre is tried first."""
+    """Change what is given; with other settings the centre is tried first, with another address its secrets are given
+    anew."""
     given: dict[str, Any] = {
         "name": name, "region": region, "security_grade": grade, "stale_after_s": stale_after,
         "lost_after_s": lost_after,
@@ -194,6 +196,8 @@ def change(
     with caller(ctx) as client:
         if set_:
             body["settings"] = dict(client.center(code)["settings"]) | _pairs(set_, "NAME=VALUE")
+            if secret:
+                body["credential"] = _secrets(secret)
         found = client.center_change(code, **body)  # type: ignore[typeddict-item]
     said(ctx, found, f"{code} is changed")
 
