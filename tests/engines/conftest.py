@@ -10,10 +10,9 @@ import pytest
 
 from apps.centers.adapters.base import OVER, CenterAdapter, JobSeen, JobState
 from tests.engines.engines import REAL, Engine, slurm_engine
-from tests.harness.slurm import slurm  # noqa: F401
 
 _numbers = itertools.count(1)
-_WAIT_S = 40.0
+_WAIT_S = 90.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

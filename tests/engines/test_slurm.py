@@ -43,7 +43,7 @@ def token_of(engine, user: str = USER, lifespan: int = 600) -> str:
     return told.strip()
 
 
-def eventually(condition: Callable[[], bool], timeout_s: float = 30) -> None:
+def eventually(condition: Callable[[], bool], timeout_s: float = 90) -> None:
     assert wait_until(condition, timeout_s=timeout_s, every_s=0.2)
 
 
@@ -172,7 +172,7 @@ def test_a_user_that_is_root_there_gets_no_job_run(engine, key):
 
 def test_jobs_of_others_are_neither_told_nor_touched(engine, adapter, key):
     other = SlurmAdapter({**engine.settings, "user": "nobody"}, engine.secrets, True)
-    native_id = other.job_create(job("sleep 30"), key)
+    native_id = other.job_create(job("sleep 300"), key)
     assert adapter.job_find(key) is None
     for call in (adapter.job_get, adapter.job_stop):
         with pytest.raises(CenterRefused, match="not of games"):

@@ -26,7 +26,7 @@ WHOLE = (*CONTROLLER, "slurmdbd", "slurmrestd", "mariadbd", "mariadb-install-db"
 PLUGINS = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm")
 # Whose jobs run, who serves REST (neither root nor Slurm's own user), and where jobs are charged.
 USER, REST_USER, ACCOUNT = "games", "nobody", "weir"
-_READY_S = 90
+_READY_S = 180
 _CONF = """
 ClusterName=weir
 SlurmctldHost={host}(127.0.0.1)
@@ -127,7 +127,7 @@ class Cluster:
     def command(self, *words: str) -> str:
         """What one of Slurm's own commands prints. Raises CalledProcessError."""
         done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, check=True, timeout=60
+            words, env=self.environment, capture_output=True, text=True, check=True, timeout=_READY_S
         )
         return done.stdout
 
@@ -188,6 +188,13 @@ class Cluster:
         self.start("slurmdbd", "slurmdbd", "-D")
         self.wait("slurmdbd", lambda: self.is_done("sacctmgr", "--noheader", "show", "cluster"))
 
+    def rest_start(self, port: int) -> None:
+        """Start REST, and wait until it listens."""
+        self.address = f"http://127.0.0.1:{port}"
+        words = ("slurmrestd", "-a", "rest_auth/jwt", f"127.0.0.1:{port}")
+        self.start("slurmrestd", *words, user=REST_USER, SLURM_JWT="daemon")
+        self.wait("slurmrestd", lambda: not ports.is_free(port))
+
     def stop(self) -> None:
         """End all of it, and the processes that look after jobs."""
         if "slurmctld" in self.processes and self.processes["slurmctld"].poll() is None:
@@ -234,7 +241,7 @@ def running_cluster(
         for number in range(1, nodes + 1):
             made.start(f"n{number}", "slurmd", "-D", "-N", f"n{number}")
         if with_rest:
-            _rest_start(made)
+            made.rest_start(int(values["rest_port"]))
         made.controller_start(nodes)
         yield made
     finally:
@@ -253,13 +260,16 @@ def slurm() -> Iterator[Cluster]:
 
 def _values(folder: Path, nodes: int) -> dict[str, str]:
     host = os.uname().nodename
-    first = _row_of_ports(nodes)
+    # Of one row below those that the kernel gives to connections that go out: none of them takes one meanwhile.
+    first = _row_of_ports(nodes + 4)
+    port, dbd_port, database_port, rest_port = range(first + nodes, first + nodes + 4)
     return {
         "dir": str(folder),
         "host": host,
-        "port": str(ports.any_free()),
-        "dbd_port": str(ports.any_free()),
-        "database_port": str(ports.any_free()),
+        "port": str(port),
+        "dbd_port": str(dbd_port),
+        "database_port": str(database_port),
+        "rest_port": str(rest_port),
         "password": secrets.token_hex(16),
         "nodes": str(nodes),
         "first": str(first),
@@ -330,11 +340,3 @@ def _accounts_start(made: Cluster, values: dict[str, str]) -> None:
     made.command("sacctmgr", "--immediate", "add", "cluster", "weir")
     made.command("sacctmgr", "--immediate", "add", "account", ACCOUNT)
     made.command("sacctmgr", "--immediate", "add", "user", USER, f"account={ACCOUNT}")
-
-
-def _rest_start(made: Cluster) -> None:
-    port = ports.any_free()
-    made.address = f"http://127.0.0.1:{port}"
-    words = ("slurmrestd", "-a", "rest_auth/jwt", f"127.0.0.1:{port}")
-    made.start("slurmrestd", *words, user=REST_USER, SLURM_JWT="daemon")
-    made.wait("slurmrestd", lambda: not ports.is_free(port))
