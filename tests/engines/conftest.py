@@ -5,26 +5,37 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from apps.centers.adapters.base import OVER, CenterAdapter, JobSeen, JobState
-from tests.engines.engines import REAL, Engine, slurm_engine
+from tests.engines.engines import REAL, Engine, ray_engine, slurm_engine
 
 _numbers = itertools.count(1)
 _WAIT_S = 90.0
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of an engine is for every kind; in a file of a kind's name for that one."""
+    if "engine" in metafunc.fixturenames:
+        own = Path(metafunc.module.__file__).stem.removeprefix("test_")
+        metafunc.parametrize("engine", [own] if own in REAL else sorted(REAL), indirect=True, scope="session")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each engine runs beside the others, and never beside itself."""
     for item in items:
         if "tests/engines/" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group("engines"))
+            kind = getattr(item, "callspec", None) and item.callspec.params.get("engine")
+            item.add_marker(pytest.mark.xdist_group("engine ray" if kind == "ray" else "engines"))
 
 
-@pytest.fixture(scope="session", params=sorted(REAL))
+@pytest.fixture(scope="session")
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Each kind's engine; a kind whose programs are not installed is skipped."""
-    with {"slurm": slurm_engine}[request.param](request.getfixturevalue(request.param)) as started:
+    """The engine of a kind; where its programs are not installed, its tests are skipped."""
+    made = {"slurm": slurm_engine, "ray": ray_engine}[request.param]
+    with made(request.getfixturevalue(request.param)) as started:
         yield started
 
 

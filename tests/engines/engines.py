@@ -11,12 +11,14 @@ from typing import ClassVar, Protocol
 
 from apps.centers.adapters.base import CallLimits, CenterAdapter, JobMessage, Quantities
 from apps.centers.adapters.kinds import adapter_of
+from apps.centers.adapters.ray.adapter import RayAdapter
 from apps.centers.adapters.slurm.adapter import SlurmAdapter
 from tests.harness.bad_network import BadNetwork, bad_network
+from tests.harness.ray import RayCluster
 from tests.harness.slurm import USER, Cluster
 
 # Whether what answers under a kind is the engine itself and not a stand-in.
-REAL = {"slurm": True}
+REAL = {"slurm": True, "ray": True}
 # A call is given up after so long where a test waits for that.
 SHORT = CallLimits(connect_s=2, answer_s=1.5)
 
@@ -28,6 +30,10 @@ class Engine(Protocol):
     # What the first line of the request that makes a job begins with, and of one that asks for a job.
     creating: ClassVar[str]
     asking: ClassVar[str]
+    # What the engine's answer about a running job has as its message.
+    words: ClassVar[bytes]
+    # Whether a job that waits is over as soon as it is stopped.
+    ends_waiting: ClassVar[bool]
     network: BadNetwork
 
     def adapter(
@@ -60,6 +66,8 @@ class SlurmEngine:
     kind: ClassVar[str] = "slurm"
     creating: ClassVar[str] = "POST"
     asking: ClassVar[str] = "GET /slurm/"
+    words: ClassVar[bytes] = b'"None"'
+    ends_waiting: ClassVar[bool] = True
     cluster: Cluster
     network: BadNetwork
 
@@ -104,6 +112,52 @@ def slurm_engine(cluster: Cluster) -> Iterator[SlurmEngine]:
     """The cluster behind a network of its own."""
     with bad_network(cluster.address) as network:
         yield SlurmEngine(cluster, network)
+
+
+@dataclass
+class RayEngine:
+    """The Ray of the tests, which asks for a token."""
+
+    kind: ClassVar[str] = "ray"
+    creating: ClassVar[str] = "POST"
+    asking: ClassVar[str] = "GET /"
+    words: ClassVar[bytes] = b'"Job is currently running."'
+    # It is told so when it begins.
+    ends_waiting: ClassVar[bool] = False
+    cluster: RayCluster
+    network: BadNetwork
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"address": self.network.address, "devices": "user_define=my_card"}
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        return {"token": self.cluster.token}
+
+    def adapter(self, limits: CallLimits | None = None, clock: Callable[[], float] = time.time) -> RayAdapter:
+        """Nothing of it goes by the clock of this machine."""
+        return RayAdapter(self.settings, self.secrets, True, limits=limits)
+
+    def wrong(self) -> CenterAdapter:
+        return adapter_of("ray", self.settings, {"token": "k" * 43}, local_addresses=True)
+
+    def whole(self) -> Quantities:
+        return Quantities(cpu=1, memory=100, npu=4)
+
+    def count(self, key: str) -> int:
+        return sum(job["submission_id"] == key for job in self.cluster.asked("/api/jobs/"))
+
+    def strange(self, body: bytes) -> bytes:
+        assert b'"RUNNING"' in body
+        return body.replace(b'"RUNNING"', b'"LEVITATING"')
+
+
+@contextmanager
+def ray_engine(cluster: RayCluster) -> Iterator[RayEngine]:
+    """The cluster behind a network of its own."""
+    with bad_network(cluster.address) as network:
+        yield RayEngine(cluster, network)
 
 
 def job(command: str, quantities: Quantities | None = None, **environment: str) -> JobMessage:

@@ -125,6 +125,35 @@ KINDS: dict[str, CenterKind] = {
             ),
         ),
     ),
+    "ray": CenterKind(
+        code="ray",
+        label=_("Ray"),
+        path="apps.centers.adapters.ray.adapter:RayAdapter",
+        fields=(
+            replace(
+                _ADDRESS,
+                help=_("Of the cluster's dashboard, with its scheme and port: https://ray.example.org:8265"),
+            ),
+            _AUTHORITY,
+            KindField(
+                "token",
+                _("Token"),
+                help=_(
+                    "That the cluster asks for (RAY_AUTH_MODE=token, from Ray 2.52 on). Empty: it asks for none, and"
+                    " whoever reaches the address runs what he likes there."
+                ),
+                is_secret=True,
+            ),
+            KindField(
+                "devices",
+                _("Names of devices"),
+                help=_(
+                    "Where the cluster has other names than GPU, NPU and MLU among its resources: npu=ascend"
+                    " user_define=fpga"
+                ),
+            ),
+        ),
+    ),
 }
 
 
