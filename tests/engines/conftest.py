@@ -23,12 +23,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine", [own] if own in REAL else sorted(REAL), indirect=True, scope="session")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each engine runs beside the others, and never beside itself."""
-    for item in items:
-        if "tests/engines/" in item.nodeid:
-            kind = getattr(item, "callspec", None) and item.callspec.params.get("engine")
-            item.add_marker(pytest.mark.xdist_group("engine ray" if kind == "ray" else "engines"))
+    """Each engine runs beside the others and never beside itself; what all kinds have in common comes before a kind's
+    own, whose last test may leave its engine as no other test wants it."""
+    ours = {item for item in items if "tests/engines/" in item.nodeid}
+    for item in ours:
+        item.add_marker(pytest.mark.xdist_group("engine ray" if _kind(item) == "ray" else "engines"))
+    for is_ray in (False, True):
+        places = [at for at, item in enumerate(items) if item in ours and (_kind(item) == "ray") is is_ray]
+        in_order = sorted((items[at] for at in places), key=lambda item: (_kind(item), *item.location[:2]))
+        for at, item in zip(places, in_order, strict=True):
+            items[at] = item
+
+
+def _kind(item: pytest.Item) -> str:
+    """The kind of the engine that a test is for; "" where it is for none."""
+    return item.callspec.params.get("engine", "") if hasattr(item, "callspec") else ""
 
 
 @pytest.fixture(scope="session")

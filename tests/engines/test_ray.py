@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -282,6 +283,28 @@ def test_a_part_of_the_nodes_is_not_taken_for_all(engine, adapter):
             pytest.raises(CenterBroken, match="part of its nodes"),
         ):
             adapter.resources()
+
+
+def test_what_was_in_use_on_a_node_that_went_is_not_more_than_there_is(engine, adapter):
+    """Ray's monitor reports every few seconds what it saw; which nodes there are is told as it is."""
+    node = {"resources_total": {"CPU": 1.5, "memory": 1.5 * 2**20}}
+    usage = {"CPU": [9.5, 16.0], "memory": [1.5 * 2**20, 2.0**30]}
+    told = {
+        b'"resources_total"': {"result": {"num_filtered": 1, "result": [node]}},
+        b'"clusterStatus"': {"clusterStatus": {"loadMetricsReport": {"usage": usage}}},
+    }
+    answers = {sign: json.dumps({"result": True, "data": data}).encode() for sign, data in told.items()}
+
+    def older(body: bytes) -> bytes:
+        return next((answer for sign, answer in answers.items() if sign in body), body)
+
+    with engine.network.bad(Fault(body=older)):
+        seen = adapter.resources()
+    assert (seen.nodes, seen.total, seen.used) == (
+        1,
+        Quantities(cpu=1, memory=1),
+        Quantities(cpu=1, memory=1),
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests.harness.ray import RayCluster
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("engine ray")]
 
 
-@pytest.mark.req("JC-5-2", "JC-6.1.1-2", "JC-6.4-4")
+@pytest.mark.req("JC-6.1.1-2", "JC-6.4-4")
 def test_a_ray_joins_by_page_with_its_own_fields(operator, ray: RayCluster, settings):
     settings.WEIR_CENTER_LOCAL_ADDRESSES = True
     person = operator("cluster_administrator")

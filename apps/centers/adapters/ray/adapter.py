@@ -27,6 +27,7 @@ from apps.centers.adapters.ray.jobs import GPU, asked_resources, job_body
 from apps.centers.adapters.ray.logs import LogWindow, log_name
 from apps.centers.adapters.ray.records import (
     amount,
+    at_most,
     is_submitted,
     job_seen,
     total,
@@ -85,7 +86,7 @@ class RayAdapter:
         held = total(nodes, self._devices)
         return CenterResources(
             total=held,
-            used=self._used(),
+            used=at_most(self._used(), held),
             running_tasks=self._rest.count("jobs", status="RUNNING"),
             waiting_tasks=self._rest.count("jobs", status="PENDING"),
             nodes=len(nodes),

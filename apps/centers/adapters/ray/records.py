@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -71,7 +72,7 @@ def used_of_status(status: Mapping[str, Any], devices: Mapping[str, str]) -> Qua
     usage = group(report, "usage")
     sums: dict[str, float] = {}
     for name in ("CPU", "memory", *devices.values()):
-        pair = usage.get(_as_told(name), [0, 0])
+        pair = usage.get(_as_key(name), [0, 0])
         if not isinstance(pair, list) or len(pair) != 2:
             raise CenterBroken(_("%(field)s of the answer is no number.") % {"field": name})
         sums[name] = amount({name: pair[0]}, name)
@@ -93,6 +94,13 @@ def used_of_nodes(summary: Mapping[str, Any], devices: Mapping[str, str]) -> Qua
     return _quantities(sums, devices, math.ceil) if lines else None
 
 
+def at_most(used: Quantities, held: Quantities) -> Quantities:
+    """What is in use, of what there is: Ray's report may be of some seconds ago, before a node went."""
+    return Quantities(
+        **{each.name: min(getattr(used, each.name), getattr(held, each.name)) for each in fields(held)}
+    )
+
+
 def amount(resources: Mapping[str, Any], name: str) -> float:
     """An amount of a resource by its name, none below zero; 0 where there is none of it."""
     value = resources.get(name, 0)
@@ -111,15 +119,15 @@ def _quantities(
     )
 
 
-def _as_told(name: str) -> str:
+def _as_key(name: str) -> str:
     """A name as Ray's dashboard changes it where it is a key: "my_card" comes as "myCard"."""
     first, *others = name.split("_")
     return first + "".join(each.title() for each in others)
 
 
-def _message(told: str) -> str:
+def _message(said: str) -> str:
     """Why a job is in its state; behind a failure's first line Ray repeats the job's output."""
-    return (told.splitlines() or [""])[0].partition(", last available logs")[0][:500]
+    return (said.splitlines() or [""])[0].partition(", last available logs")[0][:500]
 
 
 def _exit_code(job: Mapping[str, Any]) -> int | None:

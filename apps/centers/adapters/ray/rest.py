@@ -118,9 +118,9 @@ class RayRest:
             raise _strange(answer)
 
 
-def last_line(told: str) -> str:
+def last_line(trace: str) -> str:
     """What a traceback comes to."""
-    lines = [line.strip() for line in told.splitlines() if line.strip(" .\t")]
+    lines = [line.strip() for line in trace.splitlines() if line.strip(" .\t")]
     return lines[-1] if lines else "?"
 
 
