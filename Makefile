@@ -77,7 +77,7 @@ engines: env-dev ## Run the suite of the adapters on every kind of centre instal
 	@exec $(PY) -m tests.engines $(ARGS)
 
 ray: env-dev ## Install a Ray outside the checkout, for the tests of centres of that kind
-	@$(PY) -m tests.engines.install
+	@$(PY) -m tests.harness.ray_install
 
 libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and Lightning on the device beside the CPU
 	@$(PY) -m pip install --quiet --no-input --no-deps --require-hashes -r requirements/libraries.txt

@@ -24,8 +24,8 @@ from apps.centers.adapters.ray.jobs import SCRIPT_BYTES_MAX
 from apps.centers.adapters.ray.logs import LogWindow
 from portal.devstack.servers.processes import wait_until
 from tests.engines.engines import job
-from tests.engines.install import ray_folder
 from tests.harness.bad_network import Fault, with_body
+from tests.harness.ray_install import ray_folder
 
 pytestmark = pytest.mark.req("JC-6.4-5")
 WELL = {"address": "https://ray.example.org:8265"}

@@ -22,8 +22,8 @@ import pytest
 
 from portal.devstack.servers.privileges import child_setup
 from portal.devstack.servers.processes import last_lines, wait_until
-from tests.engines.install import ray_folder, ray_lacks
 from tests.harness.ports import row_of_ports
+from tests.harness.ray_install import ray_folder, ray_lacks
 
 NODES = 2
 _READY_S = 180
