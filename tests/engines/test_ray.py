@@ -10,6 +10,7 @@ import pytest
 
 from apps.centers.adapters.base import (
     Ability,
+    CallLimits,
     CenterBroken,
     CenterRefused,
     CenterUnreachable,
@@ -76,6 +77,16 @@ def test_a_key_sent_by_two_at_once_is_one_job(engine, adapter, key, until):
     assert set(made) == {key}
     until(key, JobState.SUCCEEDED)
     assert adapter.job_log(key, 0) == b"ran\n"
+
+
+def test_jobs_of_a_cluster_that_remembers_too_many_are_asked_for_one_by_one(engine, adapter, key):
+    keys = [f"{key}.{number}" for number in range(4)]
+    for each in keys:
+        adapter.job_create(job("true"), each)
+    narrow = engine.adapter(limits=CallLimits(answer_bytes=2500))
+    engine.network.asked.clear()
+    assert set(narrow.jobs([*keys, "weir-never"])) == set(keys)
+    assert len(engine.network.asked) == 1 + 5
 
 
 def test_its_500_is_taken_for_a_job_that_there_is_where_it_is_found(engine, adapter, key):

@@ -29,6 +29,10 @@ _TEXT_MAX = 300
 _LATER = frozenset({408, 425, 429, 502, 503, 504})
 
 
+class AnswerTooLong(CenterBroken):
+    """An answer has more bytes than are read of one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A whole answer: its status below 500 or of the service itself, and its JSON without control characters.
@@ -141,7 +145,7 @@ class CenterClient:
         for block in self._blocks(answer, watch):
             read += block
             if len(read) > self._limits.answer_bytes:
-                raise CenterBroken(
+                raise AnswerTooLong(
                     _("The answer is longer than %(bytes)s bytes.") % {"bytes": self._limits.answer_bytes}
                 )
         return bytes(read)

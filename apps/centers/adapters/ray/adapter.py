@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ from apps.centers.adapters.base import (
     Quantities,
     UsageRecord,
 )
-from apps.centers.adapters.http_client import CenterClient
+from apps.centers.adapters.http_client import AnswerTooLong, CenterClient
 from apps.centers.adapters.ray.jobs import GPU, asked_resources, job_body
 from apps.centers.adapters.ray.logs import LogWindow, log_name
 from apps.centers.adapters.ray.records import (
@@ -40,7 +41,7 @@ from apps.centers.adapters.requests import device_names, key_check
 # Ray's names of what the portal counts as a GPU, an NPU or an MLU.
 _DEVICES = {"gpu": GPU, "npu": "NPU", "mlu": "MLU"}
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-# So many are asked for one by one: the list of all is long where a cluster is old, since Ray forgets no job.
+# So many are asked for one by one: the list of all is long where a cluster is old.
 _SINGLE = 2
 
 
@@ -127,14 +128,15 @@ class RayAdapter:
         return job_seen(self._job(native_id))
 
     def jobs(self, keys: Sequence[str]) -> Mapping[str, JobSeen]:
-        """See `base`. One question for all."""
+        """See `base`. One question for all, unless Ray remembers more jobs than an answer holds: it forgets none."""
         for key in keys:
             key_check(key, self.key_length)
         asked = set(keys)
-        if len(asked) <= _SINGLE:
-            return {key: seen for key in asked if (seen := self.job_find(key)) is not None}
-        ours = [job for job in self._rest.jobs() if is_submitted(job)]
-        return {seen.key: seen for job in ours if (seen := job_seen(job)).key in asked}
+        if len(asked) > _SINGLE:
+            with suppress(AnswerTooLong):
+                ours = [job for job in self._rest.jobs() if is_submitted(job)]
+                return {seen.key: seen for job in ours if (seen := job_seen(job)).key in asked}
+        return {key: found for key in asked if (found := self.job_find(key)) is not None}
 
     def job_stop(self, native_id: str) -> None:
         """See `base`. Ray answers before the job has ended."""
