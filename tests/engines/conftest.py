@@ -14,6 +14,8 @@ from tests.engines.engines import REAL, Engine, ray_engine, slurm_engine
 
 _numbers = itertools.count(1)
 _WAIT_S = 90.0
+# Of the kinds whose tests need not run in a row with the others'.
+_GROUPS = {"ray": "engine ray"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -23,15 +25,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine", [own] if own in REAL else sorted(REAL), indirect=True, scope="session")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Each engine runs beside the others, and never beside itself."""
+    item.add_marker(pytest.mark.xdist_group(_GROUPS.get(_kind(item), "engines")))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each engine runs beside the others and never beside itself; what all kinds have in common comes before a kind's
-    own, whose last test may leave its engine as no other test wants it."""
+    """What all kinds have in common comes before a kind's own tests, whose last one may leave its engine as no other
+    test wants it."""
     ours = {item for item in items if "tests/engines/" in item.nodeid}
-    for item in ours:
-        item.add_marker(pytest.mark.xdist_group("engine ray" if _kind(item) == "ray" else "engines"))
-    for is_ray in (False, True):
-        places = [at for at, item in enumerate(items) if item in ours and (_kind(item) == "ray") is is_ray]
+    for is_alone in (False, True):
+        places = [
+            at for at, item in enumerate(items) if item in ours and (_kind(item) in _GROUPS) is is_alone
+        ]
         in_order = sorted((items[at] for at in places), key=lambda item: (_kind(item), *item.location[:2]))
         for at, item in zip(places, in_order, strict=True):
             items[at] = item
