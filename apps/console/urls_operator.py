@@ -75,6 +75,7 @@ urlpatterns = [
     path("alarms/acknowledge/", views.acknowledge_chosen, name="acknowledge_chosen"),
     path("alarm-rules/", watching.rules, name="rules"),
     path("alarm-rules/new/", watching.rule_new, name="rule_new"),
+    path("alarm-rules/new/preview/", watching.rule_preview, name="rule_preview"),
     path("alarm-rules/<slug:code>/", watching.rule, name="rule"),
     path("alarm-rules/<slug:code>/delete/", watching.rule_remove, name="rule_delete"),
     path("alarm-rules/<slug:code>/switch/", watching.rule_switch, name="rule_switch"),
