@@ -1,5 +1,7 @@
 """Reads: coupon activities and coupons."""
 
+from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from django.db.models import (
@@ -103,13 +105,25 @@ def coupon_issued_value(year: int) -> Decimal:
     return found or Decimal(0)
 
 
-def coupon_budgets() -> list[CouponBudget]:
-    """Each year's budget, the newest first, with `issued` and `left` in CNY (PLAT-OPS-34)."""
-    rows = list(CouponBudget.objects.all())
-    for row in rows:
-        row.issued = coupon_issued_value(row.year)
-        row.left = row.amount - row.issued
-    return rows
+@dataclass(frozen=True, slots=True)
+class BudgetFigures:
+    """A year's coupon budget in CNY: what it is, what is issued of it, what is left."""
+
+    year: int
+    amount: Decimal
+    issued: Decimal
+
+    @property
+    def left(self) -> Decimal:
+        return self.amount - self.issued
+
+
+def coupon_budgets() -> list[BudgetFigures]:
+    """Each year's budget, the newest first (PLAT-OPS-34)."""
+    return [
+        BudgetFigures(row.year, row.amount, coupon_issued_value(row.year))
+        for row in CouponBudget.objects.all()
+    ]
 
 
 def coupon_all(
@@ -138,13 +152,25 @@ def coupon_any_get(uid: Id) -> Coupon:
     return row
 
 
-def coupon_uses(coupon: Coupon) -> list[CouponRedemption]:
-    """What was taken from a coupon, newest first, each with the `bill_uid` that it paid; "" for what is no bill."""
-    rows = list(CouponRedemption.objects.of(coupon.tenant).filter(coupon=coupon))
-    for row in rows:
+@dataclass(frozen=True, slots=True)
+class CouponUse:
+    """What was taken from a coupon in CNY, and when. `bill_uid`: of the bill that it paid; "" for what is no bill, of
+    which `reference` is all that is known."""
+
+    reference: str
+    bill_uid: str
+    amount: Decimal
+    created_at: datetime
+
+
+def coupon_uses(coupon: Coupon) -> list[CouponUse]:
+    """What was taken from a coupon, newest first."""
+    found = []
+    for row in CouponRedemption.objects.of(coupon.tenant).filter(coupon=coupon):
         kind, _colon, uid = row.reference.partition(":")
-        row.bill_uid = uid if kind == "bill" else ""
-    return rows
+        bill_uid = uid if kind == "bill" else ""
+        found.append(CouponUse(row.reference, bill_uid, row.amount, row.created_at))
+    return found
 
 
 def coupon_list(*, tenant: Tenant, state: str = "", search: str = "") -> QuerySet[Coupon]:

@@ -90,9 +90,10 @@ class RulePreviewForm(SoundForm):
     threshold = forms.FloatField(label=_("Threshold"))
     for_s = UnitField(SECONDS, most=86400, label=_("Lasts for"), required=False)
     subject = forms.CharField(label=_("Only this subject"), max_length=128, required=False)
-    days = forms.TypedChoiceField(
-        choices=[("1", _("Last 24 hours")), ("7", _("7 days"))], coerce=int, required=False, empty_value=1
-    )
+    days = forms.ChoiceField(choices=[("1", _("Last 24 hours")), ("7", _("7 days"))], required=False)
+
+    def clean_days(self) -> int:
+        return int(self.cleaned_data["days"] or 1)
 
     def clean_threshold(self) -> float:
         value: float = self.cleaned_data["threshold"]

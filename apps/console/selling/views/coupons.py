@@ -226,11 +226,9 @@ def coupon(request: PortalRequest, uid: UUID) -> HttpResponse:
     may_see_bills = request.actor.may("billing.view")
     paid = [use.bill_uid for use in uses if use.bill_uid] if may_see_bills else []
     numbers = {str(bill.uid): bill.no for bill in bill_list(actor=request.actor).filter(uid__in=paid)}
-    for use in uses:
-        use.bill_no = numbers.get(use.bill_uid, "")
     context: dict[str, Any] = {
         "row": row,
-        "uses": uses,
+        "uses": [(use, numbers.get(use.bill_uid, "")) for use in uses],
         "may_recall": row.state == CouponState.CLAIMED and request.actor.may(_MANAGE),
         "form": RecallForm(),
     }
