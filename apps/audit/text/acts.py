@@ -83,6 +83,7 @@ ACTS = {
     "commodity_tenants_set": gettext_noop("Set which tenants see a commodity"),
     "component_create": gettext_noop("Made a component of prices"),
     "components_ensure": gettext_noop("Made the usual components of prices"),
+    "coupon_activity_change": gettext_noop("Changed a coupon activity"),
     "coupon_activity_create": gettext_noop("Made a coupon activity"),
     "coupon_activity_end": gettext_noop("Ended a coupon activity"),
     "coupon_activity_issue": gettext_noop("Issued a coupon activity"),

@@ -160,7 +160,7 @@ OPERATORS = (
             entry(_("Catalogue"), "building-store", "catalogue_admin:commodities", "catalog.view"),
             entry(_("Accounts"), "wallet", "operator:accounts", "billing.view"),
             entry(_("Bills"), "receipt", "operator:bills", "billing.view", beside=_of("operator", "bill")),
-            entry(_("Coupons"), "ticket", "admin:catalog_couponactivity_changelist", "catalog.view"),
+            entry(_("Coupons"), "ticket", "operator:coupons", "catalog.view"),
             entry(_("Statistics"), "chart-bar", "operator:statistics", "reports.view"),
         ),
     ),

@@ -41,7 +41,7 @@ MENU = {
     "catalogue_admin:commodities": "EMFS ",
     "operator:accounts": "EM S ",
     "operator:bills": "EM S ",
-    "admin:catalog_couponactivity_changelist": "EMFS ",
+    "operator:coupons": "EMFS ",
     "operator:statistics": "EM SC",
     "operators:operators": "EM S ",
     "ticketing:categories": " M S ",
