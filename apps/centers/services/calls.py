@@ -69,6 +69,12 @@ def center_tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, s
             adapter.close()
 
 
+def log_asked(adapter: CenterAdapter, native_id: str, offset: int, limit: int) -> bytes:
+    """What a job wrote, from a byte on. Raises CenterError."""
+    with _outsiders():
+        return bytes(adapter.job_log(native_id, offset, limit)[:limit])
+
+
 def trouble_of(error: CenterError) -> Trouble:
     """How an error stands with a centre."""
     if isinstance(error, CenterRefused):

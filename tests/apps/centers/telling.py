@@ -24,7 +24,7 @@ TELLING = CenterKind(
     label="Telling",
     path="tests.apps.centers.telling:TellingAdapter",
     fields=(
-        KindField("address", "Address", is_required=True, is_place=True),
+        KindField("address", "Address", is_required=True, is_place=True, holds_work=True),
         KindField("remark", "Remark", is_long=True),
         KindField("token", "Token", is_secret=True, is_required=True),
     ),
