@@ -13,6 +13,7 @@ urlpatterns = [
     path("api/v1/", include("apps.fleet.api.urls")),
     path("api/v1/", include("apps.centers.api.urls")),
     path("api/v1/", include("apps.scheduling.api.urls")),
+    path("api/v1/", include("apps.jointcloud.api.urls")),
     path("api/v1/", include("apps.images.api.urls")),
     path("api/v1/", include("apps.rollouts.api.urls")),
     path("api/v1/", include("apps.telemetry.api.urls")),

@@ -1,9 +1,12 @@
 """Reading the centres, which are the operators'."""
 
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from apps.centers.models import Center, ResourceSpec, SpecOffer
+from apps.centers.models import Center, RemoteTask, ResourceSpec, SpecOffer
 from apps.kernel.errors import NotFound
 
 
@@ -70,3 +73,35 @@ def offer_list(*, search: str = "") -> QuerySet[SpecOffer]:
         | Q(center__ai_center_id__icontains=search)
         | Q(center__name__icontains=search)
     )
+
+
+def center_codes(codes: Collection[str]) -> set[str]:
+    """Those of `codes` that a centre has."""
+    rows = Center.objects.filter(ai_center_id__in=[code for code in codes if code.isprintable()])
+    return set(rows.values_list("ai_center_id", flat=True))
+
+
+def centers_lost(now: datetime) -> set[str]:
+    """The codes of centres that have been silent for as long as each says."""
+    rows = Center.objects.exclude(answered_at=None).values_list("ai_center_id", "answered_at", "lost_after_s")
+    return {code for code, answered_at, after_s in rows if answered_at < now - timedelta(seconds=after_s)}
+
+
+def resource_specs_named(codes: Collection[str]) -> dict[str, ResourceSpec]:
+    """The specifications that there are of these codes."""
+    rows = ResourceSpec.objects.filter(resource_spec_id__in=[code for code in codes if code.isprintable()])
+    return {row.resource_spec_id: row for row in rows}
+
+
+def spec_offers_at(resource_spec_id: str, centers: Collection[str]) -> dict[str, SpecOffer]:
+    """The offers of a specification, by the codes of these centres."""
+    rows = SpecOffer.objects.select_related("center", "spec").filter(
+        spec__resource_spec_id=resource_spec_id, center__ai_center_id__in=list(centers)
+    )
+    return {row.center.ai_center_id: row for row in rows}
+
+
+def remote_tasks_named(keys: Collection[str]) -> dict[str, RemoteTask]:
+    """The remote tasks of these keys, each with its centre."""
+    rows = RemoteTask.objects.select_related("center").filter(key__in=list(keys))
+    return {row.key: row for row in rows}

@@ -634,6 +634,28 @@ class InvitationOut(TypedDict):
     created_at: str
 
 
+class JobDecisionOut(TypedDict):
+    """What was decided on a task, in a sentence."""
+
+    task: int
+    kind: Literal["placed", "waits", "refused", "taken_back", "lost", "retried"]
+    at: str
+    ai_center_id: str
+    score: int | None
+    replicas: int
+    text: str
+    standings: Any
+
+
+class JobLogOut(TypedDict):
+    """A part of what a replica has printed: bytes `offset` to `next_offset`, as text of UTF-8."""
+
+    text: str
+    offset: int
+    next_offset: int
+    is_whole: bool
+
+
 class JoinedOut(TypedDict):
     tenant: str
     username: str
@@ -3272,6 +3294,75 @@ class ImageSaveIn(TypedDict):
     organization: NotRequired[str | None]
 
 
+class JobIn(TypedDict):
+    """A job (table 7)."""
+
+    name: str
+    desc: NotRequired[str]
+    tasks: Any
+    job_type: NotRequired[Literal["interactive", "batch", "streaming"]]
+    priority: NotRequired[int]
+    is_gang: NotRequired[bool]
+    weights: NotRequired[dict[str, str] | None]
+    success_policy: NotRequired[Literal["all_succeeded", "any_succeeded"]]
+    failure_policy: NotRequired[Literal["all_failed", "any_failed"]]
+    retries: NotRequired[int | None]
+    replaces_lost: NotRequired[bool]
+
+
+class JobReplicaOut(TypedDict):
+    """The attempt that stands for a replica."""
+
+    number: int
+    attempt: int
+    ai_center_id: str
+    center_name: str
+    state: Literal["pending", "running", "completed", "failed", "stopped", "refused", "lost"]
+    reason: str
+    price_minor: int
+    placed_at: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class JobRowOut(TypedDict):
+    """A job in a list."""
+
+    id: str
+    tenant: str
+    name: str
+    desc: str
+    user_name: str
+    created_user: str
+    job_type: str
+    priority: int
+    is_gang: bool
+    state: Literal["pending", "running", "completed", "failed", "stopped"]
+    created_at: str
+    dispatched_at: str | None
+    ended_at: str | None
+    stop_asked_at: str | None
+
+
+class JobTaskOut(TypedDict):
+    """A task (table 8), its replicas, and why it waits."""
+
+    number: int
+    name: str
+    command: str
+    image_id: str
+    resourcespec: str
+    replicas: int
+    centers: list[str]
+    min_security_grade: int
+    deadline_at: str | None
+    duration_s: int | None
+    may_split: bool
+    state: Literal["pending", "running", "completed", "failed", "stopped"]
+    waits_for: list[str]
+    placed: list[JobReplicaOut]
+
+
 class LimitOut(TypedDict):
     """
     What the user holds of an item and may hold; `most` null: nothing of the user's bounds it. `source` says which
@@ -3550,6 +3641,12 @@ class PaginatedImageOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[ImageOut]
+
+
+class PaginatedJobRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[JobRowOut]
 
 
 class PaginatedNodeOutList(TypedDict):
@@ -4950,6 +5047,34 @@ class FormIn(TypedDict):
     coupon: NotRequired[str | None]
     volumes: NotRequired[list[str]]
     cart: NotRequired[list[str]]
+
+
+class JobOut(TypedDict):
+    """A job (table 7) with its tasks (table 8), where their replicas are, and why there."""
+
+    id: str
+    tenant: str
+    name: str
+    desc: str
+    user_name: str
+    created_user: str
+    job_type: str
+    priority: int
+    is_gang: bool
+    state: Literal["pending", "running", "completed", "failed", "stopped"]
+    created_at: str
+    dispatched_at: str | None
+    ended_at: str | None
+    stop_asked_at: str | None
+    success_policy: str
+    failure_policy: str
+    retries: int | None
+    retries_made: int
+    replaces_lost: bool
+    weights: dict[str, str] | None
+    reason: str
+    tasks: list[JobTaskOut]
+    decisions: list[JobDecisionOut]
 
 
 class NodeDetailOut(TypedDict):

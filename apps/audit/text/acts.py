@@ -146,6 +146,8 @@ ACTS = {
     "invitation_make": gettext_noop("Invited a person"),
     "invitation_send": gettext_noop("Sent an invitation"),
     "invitation_withdraw": gettext_noop("Withdrew an invitation"),
+    "job_stop": gettext_noop("Stopped a job over several centres"),
+    "job_submit": gettext_noop("Submitted a job over several centres"),
     "join_token_make": gettext_noop("Made a node's join token"),
     "join_token_use": gettext_noop("Joined a node by its token"),
     "member_add": gettext_noop("Added a member to an organization"),

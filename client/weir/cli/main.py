@@ -16,6 +16,7 @@ from weir.cli.stored import access_keys, assets, images, secrets, volumes
 from weir.cli.work import (
     copying,
     executing,
+    jobs,
     metrics,
     outputs,
     running,
@@ -47,6 +48,7 @@ _take_in(
 app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
+app.add_typer(jobs.job, name="job")
 app.add_typer(services.service, name="service")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
