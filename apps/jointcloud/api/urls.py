@@ -1,0 +1,27 @@
+from django.urls import path
+
+from apps.jointcloud.api import annex_views, views
+
+urlpatterns = [
+    path("placements/try", views.PlacementTryView.as_view(), name="placement_try"),
+    path("placement-settings", views.PlacementSettingsView.as_view(), name="placement_settings"),
+    path(
+        "placement-settings/history",
+        views.PlacementSettingsHistoryView.as_view(),
+        name="placement_settings_history",
+    ),
+]
+
+# Annex A names their addresses from the root of the host.
+annex_urlpatterns = [
+    path(
+        "scheduler/algorithm/<str:algorithm_id>/score/<str:center_id>",
+        annex_views.PolicyScoreView.as_view(),
+        name="annex_policy_score",
+    ),
+    path(
+        "scheduler/evaluate/score/<str:center_id>",
+        annex_views.FinalScoreView.as_view(),
+        name="annex_final_score",
+    ),
+]
