@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.centers.labels import amount_said
 from apps.centers.states import AMOUNT_LABELS
@@ -26,6 +27,11 @@ POLICY_NAMES: Mapping[str, str] = {
     "performance": gettext_noop("Highest performance first"),
     "security": gettext_noop("Highest security first"),
     "fairness": gettext_noop("Fair load"),
+}
+
+MODEL_NAMES: Mapping[str, str | Promise] = {
+    "weighted_sum": gettext_lazy("Weighted sum"),
+    "worst_score": gettext_lazy("The worst score under any policy"),
 }
 
 # Of one centre, with the figures that the filter gives.
