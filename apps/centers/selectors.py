@@ -21,6 +21,21 @@ def center_list(*, search: str = "", status: str = "") -> QuerySet[Center]:
     return rows.filter(status=status) if status else rows
 
 
+def centers_sampled() -> QuerySet[Center]:
+    """All centres by code, each with its last sample."""
+    return Center.objects.select_related("sample").order_by("ai_center_id")
+
+
+def specs_plain() -> QuerySet[ResourceSpec]:
+    """All specifications by code, without their offers."""
+    return ResourceSpec.objects.order_by("resource_spec_id")
+
+
+def offers_plain() -> QuerySet[SpecOffer]:
+    """All offers, without their specifications and centres."""
+    return SpecOffer.objects.order_by("center_id", "spec_id")
+
+
 def center_keys() -> set[int]:
     """The keys of all centres."""
     return set(Center.objects.values_list("pk", flat=True))

@@ -1116,6 +1116,17 @@ class PatchedImageChangeIn(TypedDict):
     introduction: NotRequired[str]
 
 
+class PatchedPlacementSettingsIn(TypedDict):
+    number: NotRequired[int]
+    weights: NotRequired[dict[str, str]]
+    model: NotRequired[str]
+    stale_s: NotRequired[int]
+    cool_off_failures: NotRequired[int]
+    cool_off_s: NotRequired[int]
+    move_bytes: NotRequired[int]
+    usual_duration_s: NotRequired[int]
+
+
 class PatchedPostIn(TypedDict):
     name: NotRequired[str]
 
@@ -1263,6 +1274,32 @@ class PersonSystemOut(TypedDict):
     number: str
 
 
+class PlacedOut(TypedDict):
+    """So many replicas would go to this centre."""
+
+    ai_center_id: str
+    center_name: str
+    replicas: int
+
+
+class PlacementSettingsOut(TypedDict):
+    """
+    How centres are chosen. `number`: the version, 0 where nobody has changed anything yet; `weights`: parts of 1 by
+    policy. Spans in seconds.
+    """
+
+    number: int
+    weights: dict[str, str]
+    model: str
+    stale_s: int
+    cool_off_failures: int
+    cool_off_s: int
+    move_bytes: int
+    usual_duration_s: int
+    changed_by: str
+    created_at: str | None
+
+
 class PolicyIn(TypedDict):
     """What is not sent stays; null: a head waits for ever, no aging, no memory of past use."""
 
@@ -1333,6 +1370,20 @@ class PolicyOut(TypedDict):
     max_open_per_user: int
     max_open_per_tenant: int
     direct_commodity: str
+
+
+class PolicyScoreOut(TypedDict):
+    """
+    The score of a centre under a policy, 0 to 100. `is_known`: whether the policy has a figure of it.
+    `milli_points`: score times weight, in thousandths of a point; they add up to the weighted sum.
+    """
+
+    policy: str
+    name: str
+    score: int
+    is_known: bool
+    weight: str
+    milli_points: int
 
 
 class PoolQueueOut(TypedDict):
@@ -1795,6 +1846,10 @@ class ScaleIn(TypedDict):
     replicas: NotRequired[int | None]
 
 
+class ScoreOut(TypedDict):
+    score: int
+
+
 class SecretIn(TypedDict):
     """A name, as of a variable, and what is in it; `is_shared`: of all people of the tenant."""
 
@@ -1812,6 +1867,13 @@ class SecretOut(TypedDict):
     changed_by: str
     changed_at: str
     used_at: str | None
+
+
+class SentenceOut(TypedDict):
+    """A sentence in the reader's language, and its code for programs."""
+
+    code: str
+    message: str
 
 
 class ServiceDefinition(TypedDict):
@@ -2229,6 +2291,22 @@ class TokenOut(TypedDict):
     created_at: str
 
 
+class TriedCenterOut(TypedDict):
+    """
+    A centre before a task: refused for `reasons`, or a candidate with its scores, the final one and its rank from
+    1. `price`: of an hour and replica, in minor currency.
+    """
+
+    ai_center_id: str
+    center_name: str
+    is_candidate: bool
+    rank: int | None
+    final_score: int | None
+    price: int | None
+    scores: list[PolicyScoreOut]
+    reasons: list[SentenceOut]
+
+
 class TriedQueueIn(TypedDict):
     """
     A queue's settings but for whose it is, when, how long its work runs and with whom it shares devices: those stay
@@ -2267,6 +2345,29 @@ class TriedQueueIn(TypedDict):
     lend_memory_mib: NotRequired[int | None]
     preempts: NotRequired[bool]
     reclaims: NotRequired[bool]
+
+
+class TriedTaskIn(TypedDict):
+    name: NotRequired[str]
+    resource_spec_id: str
+    image_id: NotRequired[str]
+    data: NotRequired[list[str]]
+    replicas: NotRequired[int]
+    center_ids: NotRequired[list[str]]
+    deadline: NotRequired[str | None]
+    duration_s: NotRequired[int | None]
+    latency_us: NotRequired[int | None]
+    security_grade: NotRequired[int]
+    may_split: NotRequired[bool]
+
+
+class TriedTaskOut(TypedDict):
+    """One task: where it would go (nowhere: it would wait), why, and how every centre stands before it."""
+
+    name: str
+    placed: list[PlacedOut]
+    sentences: list[SentenceOut]
+    centers: list[TriedCenterOut]
 
 
 class TroubleOut(TypedDict):
@@ -2408,6 +2509,15 @@ class Window(TypedDict):
     weekday: int
     from_minute: int
     to_minute: int
+
+
+class WireScoreOut(TypedDict):
+    """The envelope of Annex A with a score from 0 to 100."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: ScoreOut
 
 
 class WorkingSpan(TypedDict):
@@ -3673,6 +3783,12 @@ class PaginatedPersonRowOutList(TypedDict):
     results: list[PersonRowOut]
 
 
+class PaginatedPlacementSettingsOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[PlacementSettingsOut]
+
+
 class PaginatedPostOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -3904,6 +4020,13 @@ class PersonDetailOut(TypedDict):
 class PersonMadeOut(TypedDict):
     password: str
     person: PersonOut
+
+
+class PlacementTryIn(TypedDict):
+    tasks: list[TriedTaskIn]
+    job_type: NotRequired[Literal["interactive", "batch", "streaming"] | Literal[""]]
+    is_gang: NotRequired[bool]
+    weights: NotRequired[dict[str, str] | None]
 
 
 class PoolFiguresOut(TypedDict):
@@ -4651,6 +4774,16 @@ class TransactionOut(TypedDict):
     coupon_amount: str
     balance_after: str
     created_at: str
+
+
+class TrialOut(TypedDict):
+    """What would become of the job at this instant. `model`: the evaluation model in force."""
+
+    at: str
+    model: str
+    weights: dict[str, str]
+    is_placed: bool
+    tasks: list[TriedTaskOut]
 
 
 class ValidityRuleIn(TypedDict):

@@ -66,6 +66,8 @@ NO_LISTS = {
     "centers/_spec.html": _PART,
     "console/_components.html": "what a list looks like, for who writes pages",
     "console/help/_fields.html": _PART,
+    "jointcloud/_settings.html": _SET,
+    "jointcloud/_try.html": _FIGURES,
     "operator/_revenue.html": _FIGURES,
     "operator/_sold.html": _FIGURES,
     "orders/_weighed.html": _PART,

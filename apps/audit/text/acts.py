@@ -150,6 +150,7 @@ ACTS = {
     "job_submit": gettext_noop("Submitted a job over several centres"),
     "join_token_make": gettext_noop("Made a node's join token"),
     "join_token_use": gettext_noop("Joined a node by its token"),
+    "jointcloud_settings_set": gettext_noop("Changed how centres are chosen"),
     "member_add": gettext_noop("Added a member to an organization"),
     "member_move": gettext_noop("Moved a member to another organization"),
     "member_remove": gettext_noop("Removed a member from an organization"),

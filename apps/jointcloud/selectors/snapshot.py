@@ -12,7 +12,8 @@ from datetime import datetime
 from math import acos, cos, radians, sin
 from typing import NamedTuple
 
-from apps.centers.models import Center, CenterSample, ResourceSpec, SpecOffer
+from apps.centers.models import Center, CenterSample, ResourceSpec
+from apps.centers.selectors import centers_sampled, offers_plain, specs_plain
 from apps.centers.states import CenterStatus
 from apps.centers.types import AMOUNTS
 from apps.jointcloud.engine.types import (
@@ -69,8 +70,8 @@ def snapshot_now(
             counts as waiting there: its figures do not know of it yet.
     """
     chosen = settings_now() if settings is None else settings
-    rows = list(Center.objects.select_related("sample").order_by("ai_center_id"))
-    specs = {row.pk: row for row in ResourceSpec.objects.order_by("resource_spec_id")}
+    rows = list(centers_sampled())
+    specs = {row.pk: row for row in specs_plain()}
     offers = _offers(specs)
     unseen = _unseen(rows, specs.values(), sent)
     failed = failures or {}
@@ -92,7 +93,7 @@ def _offers(specs: Mapping[int, ResourceSpec]) -> dict[int, list[Offer]]:
     """By the key of the centre. An offer of a specification that was made since the specifications were read is none
     yet."""
     found: dict[int, list[Offer]] = defaultdict(list)
-    for row in SpecOffer.objects.order_by("center_id", "spec_id"):
+    for row in offers_plain():
         spec = specs.get(row.spec_id)
         if spec is not None:
             found[row.center_id].append(

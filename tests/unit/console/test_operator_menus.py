@@ -36,6 +36,8 @@ MENU = {
     "scheduling_admin:priorities": "E  SC",
     "scheduling_admin:policy": "E  SC",
     "scheduling_admin:what_ifs": "E  SC",
+    "jointcloud:try": "EMFSC",
+    "jointcloud:settings": "E  SC",
     "operator:capacity": "EM SC",
     "operator:tenants": "EM S ",
     "catalogue_admin:commodities": "EMFS ",
