@@ -7,6 +7,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.centers.models import Center, RemoteTask, ResourceSpec, SpecOffer
+from apps.centers.states import OPEN_STATES, SENT_STATES, RemoteState, Wanted
 from apps.kernel.errors import NotFound
 
 
@@ -120,3 +121,34 @@ def remote_tasks_named(keys: Collection[str]) -> dict[str, RemoteTask]:
     """The remote tasks of these keys, each with its centre."""
     rows = RemoteTask.objects.select_related("center").filter(key__in=list(keys))
     return {row.key: row for row in rows}
+
+
+def remote_task_list(center: Center) -> QuerySet[RemoteTask]:
+    """The remote tasks of a centre, newest first."""
+    return RemoteTask.objects.filter(center=center).order_by("-created_at", "-pk")
+
+
+def remote_tasks_new(center: Center, most: int) -> list[int]:
+    """The keys of rows that are to be sent to a centre and never were, oldest first."""
+    rows = RemoteTask.objects.filter(center=center, state=RemoteState.NEW, desired=Wanted.RUN)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:most])
+
+
+def remote_tasks_sent(center: Center) -> list[RemoteTask]:
+    """What a centre may have: all that was sent and is not over, and what is left there of tasks that are."""
+    rows = RemoteTask.objects.filter(Q(state__in=SENT_STATES) | Q(is_left=True), center=center)
+    return list(rows.order_by("pk"))
+
+
+def remote_tasks_open(center: Center) -> list[int]:
+    """The keys of rows of all tasks of a centre that are not over."""
+    rows = RemoteTask.objects.filter(center=center, state__in=OPEN_STATES)
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def remote_tasks_to_stop(center: Center) -> list[RemoteTask]:
+    """Of what a centre has, by its number there, all that is to end."""
+    rows = RemoteTask.objects.filter(
+        Q(state__in=SENT_STATES, desired=Wanted.STOP) | Q(is_left=True), center=center
+    )
+    return list(rows.exclude(native_id="").order_by("pk"))

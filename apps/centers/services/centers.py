@@ -22,7 +22,7 @@ from apps.centers.services.calls import Answer, center_tried, refusal_of
 from apps.centers.services.checks import facts_check, faults_raise, id_fault, kind_check, values_check
 from apps.centers.services.credentials import credential_open, credential_put
 from apps.centers.services.sampling import answer_keep
-from apps.centers.states import OPEN_STATES
+from apps.centers.states import OPEN_STATES, CenterStatus
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, ReadOnly
 from apps.kernel.events import emit
@@ -250,7 +250,11 @@ def center_remove(*, actor: Actor, ai_center_id: str) -> None:
         raise CenterInUse(
             _("%(center)s offers specifications: %(specs)s.") % {"center": row, "specs": ", ".join(offers)}
         )
-    if row.remote_tasks.filter(Q(state__in=OPEN_STATES) | Q(is_left=True)).exists():
+    # What is left there of tasks that are lost is stopped, as long as the centre can be reached.
+    held = Q(state__in=OPEN_STATES)
+    if row.status == CenterStatus.AVAILABLE:
+        held |= Q(is_left=True)
+    if row.remote_tasks.filter(held).exists():
         raise CenterInUse(_("There is work of %(center)s.") % {"center": row})
     emit(CenterRemoved(ai_center_id=ai_center_id), actor=actor)
     try:
