@@ -14,7 +14,12 @@ from apps.jointcloud.engine.model import MODELS
 from apps.jointcloud.engine.policies.registry import POLICIES
 from apps.jointcloud.engine.types import MOST, MOST_COUNT, MOST_REPLICAS, ONE, Settings
 from apps.jointcloud.models.settings import FAILURES_MOST, SECONDS_MOST
+from apps.jointcloud.services.checks import MOST_REPLICAS as MOST_JOB_REPLICAS
+from apps.jointcloud.services.checks import MOST_RETRIES
+from apps.jointcloud.states import WorkState
 from apps.jointcloud.text import MODEL_NAMES, policy_name
+from apps.jointcloud.types import JobRequest, TaskRequest
+from apps.kernel.forms import SoundForm
 from apps.kernel.unit_fields import SECONDS, UnitField
 
 WEIGHT_PREFIX = "weight_"
@@ -163,3 +168,98 @@ class SettingsForm(WeighedForm):
 def _plain(size_bytes: int) -> str:
     """In GB, without zeros at its end."""
     return f"{Decimal(size_bytes) / _GB:f}"
+
+
+class JobsForm(SoundForm):
+    search = forms.CharField(required=False, max_length=63)
+    state = forms.ChoiceField(choices=[("", ""), *WorkState.choices], required=False)
+
+
+class JobForm(MarkedForm):
+    """A job of `count` tasks, one after the other; a task's fields begin with its number."""
+
+    mark = "job"
+    name = forms.CharField(label=_("Name"), max_length=127)
+    desc = forms.CharField(label=_("Description"), max_length=127, required=False)
+    job_type = forms.ChoiceField(label=_("Job type"), choices=ServiceType.choices, initial=ServiceType.BATCH)
+    deadline_at = forms.DateTimeField(
+        label=_("Has to have ended by"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    security_grade = forms.IntegerField(
+        label=_("Security grade at least"), min_value=0, max_value=GRADE_MOST, required=False
+    )
+    retries = forms.IntegerField(
+        label=_("When it fails, try again at most"),
+        min_value=2,
+        max_value=MOST_RETRIES,
+        required=False,
+        help_text=_("Times, at least 2; empty: never."),
+    )
+    gang = forms.ChoiceField(
+        label=_("Where only some tasks find a centre"),
+        choices=[("", _("they start alone")), ("yes", _("all wait for each other"))],
+        required=False,
+    )
+    center_ids = forms.MultipleChoiceField(
+        label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(
+        self, *args: Any, count: int, specs: Iterable[ResourceSpec], centers: Iterable[Center], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.count = count
+        chosen = self.fields["center_ids"]
+        assert isinstance(chosen, forms.ChoiceField)
+        chosen.choices = [(row.ai_center_id, row.name) for row in centers]
+        choices = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
+        for number in range(count):
+            fields: dict[str, forms.Field] = {
+                "name": forms.CharField(label=_("Name"), max_length=63, initial=f"task{number + 1}"),
+                "spec": forms.ChoiceField(label=_("Network specification"), choices=choices),
+                "replicas": forms.IntegerField(
+                    label=_("Replicas"), min_value=1, max_value=MOST_JOB_REPLICAS, initial=1
+                ),
+                "command": forms.CharField(
+                    label=_("Start command"), widget=forms.Textarea(attrs={"rows": 3}), strip=False
+                ),
+            }
+            for name, field in fields.items():
+                self.fields[f"task{number}_{name}"] = field
+                self.dress(f"task{number}_{name}", field)
+
+    @property
+    def job_fields(self) -> list[forms.BoundField]:
+        """Those of the job as a whole."""
+        return [self[name] for name in self.base_fields]
+
+    @property
+    def task_fields(self) -> list[list[forms.BoundField]]:
+        """Those of each task."""
+        names = ("name", "spec", "replicas", "command")
+        return [[self[f"task{number}_{name}"] for name in names] for number in range(self.count)]
+
+    def asked(self, given: Mapping[str, Any]) -> JobRequest:
+        """The job that was asked for."""
+        tasks = tuple(
+            TaskRequest(
+                name=given[f"task{number}_name"],
+                command=given[f"task{number}_command"].replace("\r\n", "\n"),
+                resourcespec=given[f"task{number}_spec"],
+                replicas=given[f"task{number}_replicas"],
+                centers=tuple(given["center_ids"]),
+                min_security_grade=given["security_grade"] or 0,
+                deadline_at=given["deadline_at"],
+            )
+            for number in range(self.count)
+        )
+        return JobRequest(
+            name=given["name"],
+            desc=given["desc"],
+            tasks=tasks,
+            job_type=given["job_type"],
+            is_gang=bool(given["gang"]),
+            retries=given["retries"],
+        )
