@@ -18,6 +18,7 @@ from weir.cli.work import (
     executing,
     metrics,
     outputs,
+    placing,
     running,
     scaling,
     ssh,
@@ -48,6 +49,7 @@ app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
 app.add_typer(services.service, name="service")
+app.add_typer(placing.placement, name="placement")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")
