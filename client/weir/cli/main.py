@@ -19,6 +19,7 @@ from weir.cli.work import (
     jobs,
     metrics,
     outputs,
+    placing,
     running,
     scaling,
     ssh,
@@ -50,6 +51,7 @@ app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
 app.add_typer(jobs.job, name="job")
 app.add_typer(services.service, name="service")
+app.add_typer(placing.placement, name="placement")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")
