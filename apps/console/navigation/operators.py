@@ -142,7 +142,7 @@ OPERATORS = (
                 beside=_of("scheduling_admin", "start_estimates", "hooks"),
             ),
             entry(_("What if"), "git-compare", "scheduling_admin:what_ifs", "scheduling.view"),
-            entry(_("Jobs over centres"), "world-share", "jointcloud:jobs", "resources.view"),
+            entry(_("Jobs over centres"), "world", "jointcloud:jobs", "resources.view"),
             entry(_("Where work would go"), "target", "jointcloud:try", "resources.view"),
             entry(_("Choice of centres"), "scale", "jointcloud:settings", "scheduling.view"),
             entry(_("Capacity planning"), "trending-up", "operator:capacity", "reports.view"),

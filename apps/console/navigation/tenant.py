@@ -33,7 +33,7 @@ TENANT = (
             entry(_("Environments"), "box", "workloads:environments", "resources.view"),
             entry(
                 _("Jobs over centres"),
-                "world-share",
+                "world",
                 "jointcloud:jobs",
                 "resources.view",
                 beside=("jointcloud:job", "jointcloud:submit"),

@@ -36,6 +36,7 @@ MENU = {
     "scheduling_admin:priorities": "E  SC",
     "scheduling_admin:policy": "E  SC",
     "scheduling_admin:what_ifs": "E  SC",
+    "jointcloud:jobs": "EMFSC",
     "jointcloud:try": "EMFSC",
     "jointcloud:settings": "E  SC",
     "operator:capacity": "EM SC",
