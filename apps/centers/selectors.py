@@ -128,6 +128,11 @@ def remote_task_list(center: Center) -> QuerySet[RemoteTask]:
     return RemoteTask.objects.filter(center=center).order_by("-created_at", "-pk")
 
 
+def remote_task_count(center: Center) -> int:
+    """How many remote tasks of a centre are not over."""
+    return RemoteTask.objects.filter(center=center, state__in=OPEN_STATES).count()
+
+
 def remote_tasks_new(center: Center, most: int) -> list[int]:
     """The keys of rows that are to be sent to a centre and never were, oldest first."""
     rows = RemoteTask.objects.filter(center=center, state=RemoteState.NEW, desired=Wanted.RUN)

@@ -2860,7 +2860,7 @@ class CenterKindOut(TypedDict):
 class CenterOut(TypedDict):
     """
     Table 1, what is set of the centre beside it, and its last answer. `status`: 0 unavailable, 1 available,
-    2 unknown. `geometry`: [longitude, latitude].
+    2 unknown. `geometry`: [longitude, latitude]. `disbelieved_count`: reports of its jobs that could not be true.
     """
 
     ai_center_id: str
@@ -2880,6 +2880,7 @@ class CenterOut(TypedDict):
     resources: QuantitiesOut | None
     monitoring: MonitoringOut | None
     trouble: TroubleOut | None
+    disbelieved_count: int
 
 
 class ChangeOut(TypedDict):
@@ -4217,6 +4218,30 @@ class QuoteAndStartOut(TypedDict):
     expected_start: QuoteStartOut | None
 
 
+class RemoteTaskOut(TypedDict):
+    """
+    One attempt of one replica at a centre. `state`: new, sending, waiting, running, succeeded, failed, stopped,
+    refused or lost, since `state_at`. `is_left`: it is over, and the centre may still have it until it is stopped.
+    """
+
+    key: str
+    owner: str
+    desired: Literal["run", "stop"]
+    state: Literal[
+        "new", "sending", "waiting", "running", "succeeded", "failed", "stopped", "refused", "lost"
+    ]
+    state_at: str
+    is_left: bool
+    native_id: str
+    native_state: str
+    cause: str
+    exit_code: int | None
+    started_at: str | None
+    ended_at: str | None
+    seen_at: str | None
+    created_at: str
+
+
 class ResourceSpecOut(TypedDict):
     """Table 3. `price`: minor currency per hour; `computing_center_list`: the centres that offer it, with commas."""
 
@@ -5251,6 +5276,12 @@ class PaginatedProgressReportOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[ProgressReportOut]
+
+
+class PaginatedRemoteTaskOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RemoteTaskOut]
 
 
 class PaginatedResourceSpecOutList(TypedDict):
