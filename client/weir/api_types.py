@@ -2511,6 +2511,21 @@ class Window(TypedDict):
     to_minute: int
 
 
+class WireJobIn(TypedDict):
+    """Tables A.1-2 and A.1-3: each task has name, command, imageId ("" for none), resourceSpecId, replicaNumber."""
+
+    name: str
+    tasks: Any
+
+
+class WireOut(TypedDict):
+    """The envelope of Annex A without data."""
+
+    status: int
+    code: str
+    errorMsg: str
+
+
 class WireScoreOut(TypedDict):
     """The envelope of Annex A with a score from 0 to 100."""
 
@@ -2518,6 +2533,25 @@ class WireScoreOut(TypedDict):
     code: str
     errorMsg: str
     data: ScoreOut
+
+
+class WireTaskInfo(TypedDict):
+    """Table A.1-5."""
+
+    name: str
+    centerIDs: list[str]
+
+
+class WireTaskWhole(TypedDict):
+    """Table A.3-4."""
+
+    name: str
+    centerIDs: list[str]
+    command: str
+    imageId: str
+    resourceSpecId: str
+    replicaNumber: int
+    replicaStatus: list[str]
 
 
 class WorkingSpan(TypedDict):
@@ -4849,6 +4883,40 @@ class WhatIfOut(TypedDict):
     made_by: str
     created_at: str
     ended_at: str | None
+
+
+class WireJobMade(TypedDict):
+    """`data` of A.1."""
+
+    jobId: str
+    taskInfos: list[WireTaskInfo]
+
+
+class WireJobMadeOut(TypedDict):
+    """The answer of A.1."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: WireJobMade
+
+
+class WireJobTold(TypedDict):
+    """`data` of A.3."""
+
+    jobId: str
+    name: str
+    status: str
+    taskInfos: list[WireTaskWhole]
+
+
+class WireJobToldOut(TypedDict):
+    """The answer of A.3."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: WireJobTold
 
 
 class WorkingHoursData(TypedDict):

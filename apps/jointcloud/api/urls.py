@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.jointcloud.api import annex_views, jobs, views
+from apps.jointcloud.api import annex_jobs, annex_views, jobs, views
 
 urlpatterns = [
     path("jobs", jobs.JobsView.as_view(), name="jobs"),
@@ -22,6 +22,11 @@ urlpatterns = [
 
 # Annex A names their addresses from the root of the host.
 annex_urlpatterns = [
+    path("openapi/v1/trainjob", annex_jobs.WireJobsView.as_view(), name="annex_job_create"),
+    path("openapi/v1/trainjob/<str:job_id>", annex_jobs.WireJobView.as_view(), name="annex_job"),
+    path(
+        "openapi/v1/trainjob/<str:job_id>/stop", annex_jobs.WireJobStopView.as_view(), name="annex_job_stop"
+    ),
     path(
         "scheduler/algorithm/<str:algorithm_id>/score/<str:center_id>",
         annex_views.PolicyScoreView.as_view(),
