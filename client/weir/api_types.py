@@ -4885,6 +4885,15 @@ class WhatIfOut(TypedDict):
     ended_at: str | None
 
 
+class WireJobData(TypedDict):
+    """`data` of A.3."""
+
+    jobId: str
+    name: str
+    status: str
+    taskInfos: list[WireTaskWhole]
+
+
 class WireJobMade(TypedDict):
     """`data` of A.1."""
 
@@ -4901,22 +4910,13 @@ class WireJobMadeOut(TypedDict):
     data: WireJobMade
 
 
-class WireJobTold(TypedDict):
-    """`data` of A.3."""
-
-    jobId: str
-    name: str
-    status: str
-    taskInfos: list[WireTaskWhole]
-
-
-class WireJobToldOut(TypedDict):
+class WireJobOut(TypedDict):
     """The answer of A.3."""
 
     status: int
     code: str
     errorMsg: str
-    data: WireJobTold
+    data: WireJobData
 
 
 class WorkingHoursData(TypedDict):

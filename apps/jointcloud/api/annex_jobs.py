@@ -60,7 +60,7 @@ class WireJobMade(serializers.Serializer[Any]):
     taskInfos = WireTaskInfo(many=True)
 
 
-class WireJobTold(serializers.Serializer[Any]):
+class WireJobData(serializers.Serializer[Any]):
     """`data` of A.3."""
 
     jobId = serializers.CharField()
@@ -83,10 +83,10 @@ class WireJobMadeOut(WireOut):
     data = WireJobMade()  # type: ignore[assignment]
 
 
-class WireJobToldOut(WireOut):
+class WireJobOut(WireOut):
     """The answer of A.3."""
 
-    data = WireJobTold()  # type: ignore[assignment]
+    data = WireJobData()  # type: ignore[assignment]
 
 
 class WireJobsView(WireView):
@@ -109,7 +109,7 @@ class WireJobView(WireView):
     permission = P.VIEW
     pagination_class = None
 
-    @extend_schema(operation_id="annex_job_get", responses=WireJobToldOut)
+    @extend_schema(operation_id="annex_job_get", responses=WireJobOut)
     def get(self, request: Request, job_id: str) -> Response:
         """A.3: a job, its tasks, and the centre and the state of each replica, in one order."""
         row = _row(self, job_id)

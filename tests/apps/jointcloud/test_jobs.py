@@ -3,7 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import psycopg
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from apps.centers.errors import ResourceSpecInUse
@@ -13,7 +15,7 @@ from apps.centers.states import RemoteState, Wanted
 from apps.jointcloud.errors import JobEnded, TooManyJobs
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import job_get, job_list
-from apps.jointcloud.services import submission
+from apps.jointcloud.services import placing, submission
 from apps.jointcloud.services.following import job_follow, job_stop, jobs_open
 from apps.jointcloud.services.placing import cycle_run, jobs_sweep
 from apps.jointcloud.services.submission import job_submit
@@ -156,8 +158,6 @@ def test_a_centre_drained_while_the_cycle_plans_is_followed_by_the_next_best(
     centre("dear", gpu1, prices={"gpu1": 900})
     cheap = centre("cheap", gpu1, prices={"gpu1": 100})
     job = submit(weights={"price": "1"})
-    from apps.jointcloud.services import placing
-
     planned = placing.plan
 
     def plan_and_drain(*given, **more):
@@ -305,3 +305,13 @@ def test_a_specification_that_work_asks_for_stays(submit, spec):
     submit()
     with pytest.raises(ResourceSpecInUse, match="night run"):
         resource_spec_remove(actor=SYSTEM, resource_spec_id="gpu1")
+
+
+def test_one_cycle_runs_at_a_time(submit, spec, centre):
+    centre("lake", spec())
+    submit()
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as another:
+        another.execute("SELECT pg_advisory_lock(%s)", [placing._LOCK])
+        assert not cycle().led
+        assert not Replica.objects.exists()
+    assert cycle().placed == 1
