@@ -37,6 +37,8 @@ class KindField:
     is_long: bool = False
     # Says where the secrets go: who names another place gives them anew.
     is_place: bool = False
+    # Says where jobs are looked for: stays as it is while there is work.
+    holds_work: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ _ADDRESS = KindField(
     help=_("Of the interface, with its scheme and port: https://slurm.example.org:6820"),
     is_required=True,
     is_place=True,
+    holds_work=True,
 )
 _AUTHORITY = KindField(
     "authority",
@@ -84,6 +87,7 @@ KINDS: dict[str, CenterKind] = {
                 _("User at the centre"),
                 help=_("Whose name all jobs run under there. Root is refused."),
                 is_required=True,
+                holds_work=True,
             ),
             KindField(
                 "token",
