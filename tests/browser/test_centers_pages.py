@@ -103,7 +103,7 @@ def tried(admin: Visitor) -> None:
     """Where a task would go is told centre by centre; the weights that decide it are seen on a page of their own."""
     admin.go("jointcloud-try")
     admin.press("try")
-    expect(admin.part("tried-center", "Lakeside")).to_contain_text("Chosen")
+    expect(admin.part("tried-center", "Lakeside")).to_contain_text("Goes there")
     expect(admin.at("tried-sentence").first).to_contain_text("Lakeside is best")
     admin.shoot("68-where-work-would-go")
     admin.go("jointcloud-settings")
