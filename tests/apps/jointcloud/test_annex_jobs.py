@@ -31,7 +31,6 @@ def create(api, tasks, name="night", **more):
 @A1
 @A2
 @A3
-@pytest.mark.req("JC-Q-1", "JC-Q-5")
 def test_a_job_is_created_told_and_stopped(api):
     made = create(api, {"task1": TASK, "task2": {**TASK, "name": "check", "replicaNumber": 1}})
     assert made.status_code == 200, made.json()
