@@ -85,7 +85,7 @@ class TryForm(WeighedForm):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
     image_id = forms.CharField(label=_("ID of its image"), max_length=63, required=False)
-    data = forms.CharField(
+    data = forms.CharField(  # type: ignore[assignment]
         label=_("IDs of its data"), max_length=500, required=False, help_text=_("Several with commas.")
     )
     center_ids = forms.MultipleChoiceField(

@@ -37,7 +37,7 @@ class TriedTaskIn(SoundSerializer):
     name = serializers.CharField(max_length=63, default="")
     resource_spec_id = serializers.CharField(max_length=_CODE_LENGTH)
     image_id = serializers.CharField(max_length=63, default="", allow_blank=True)
-    data = _codes("IDs of the data that it reads.")
+    data = _codes("IDs of the data that it reads.")  # type: ignore[assignment]
     replicas = serializers.IntegerField(min_value=1, max_value=MOST_REPLICAS, default=1)
     center_ids = _codes("Centres that are named for it; none is all.")
     deadline = serializers.DateTimeField(
@@ -66,7 +66,7 @@ class TriedTaskIn(SoundSerializer):
 
 
 class PlacementTryIn(SoundSerializer):
-    tasks = TriedTaskIn(many=True, min_length=1, max_length=TASKS_MOST)
+    tasks = TriedTaskIn(many=True, min_length=1, max_length=TASKS_MOST)  # type: ignore[call-arg]
     job_type = serializers.ChoiceField(choices=ServiceType.choices, default="", allow_blank=True)
     is_gang = serializers.BooleanField(default=False, help_text="All tasks start together, or none.")
     weights = WeightsField(

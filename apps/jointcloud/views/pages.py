@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.centers.forms import price_shown
 from apps.centers.selectors import centers_sampled, specs_plain
@@ -55,11 +55,11 @@ class CenterRow:
     is_chosen: bool
 
 
-@_READ_AND_SENT
+@require_safe
 @page(P.TRY, plane="both")
 def where(request: PortalRequest) -> HttpResponse:
-    """Try where a task would go: the form, and what came of it."""
-    given = request.POST if request.method == "POST" else None
+    """Try where a task would go: the form, and what came of it. Its address holds what was asked, to be handed on."""
+    given = request.GET if "resource_spec_id" in request.GET else None
     form = TryForm(given, settings=settings_now(), specs=specs_plain(), centers=centers_sampled())
     context: dict[str, Any] = {"form": form}
     if given is not None:

@@ -42,7 +42,7 @@ def test_every_centre_is_told_in_words(reader, network):
     page = reader.get("/placements/", headers=EN)
     assert page.status_code == 200
     assert 'name="weight_price"' in page.content.decode()
-    answer = reader.post("/placements/", FORM, headers=EN)
+    answer = reader.get("/placements/", FORM, headers=EN)
     assert answer.status_code == 200, answer.content.decode()
     told = text_of(answer)
     for words in (
@@ -51,12 +51,12 @@ def test_every_centre_is_told_in_words(reader, network):
     ):  # fmt: skip
         assert words in told
     assert "secret-address" not in answer.content.decode()
-    part = reader.post("/placements/", FORM, headers=EN | {"HX-Request": "true"})
+    part = reader.get("/placements/", FORM, headers=EN | {"HX-Request": "true"})
     assert "<html" not in part.content.decode()
 
 
 def test_what_nobody_takes_would_wait(reader, network):
-    told = text_of(reader.post("/placements/", FORM | {"replicas": "9"}, headers=EN))
+    told = text_of(reader.get("/placements/", FORM | {"replicas": "9"}, headers=EN))
     assert "It would wait" in told
     assert "Too little GPU: 9 needed, 8 free." in told
 
@@ -71,7 +71,7 @@ def test_what_nobody_takes_would_wait(reader, network):
     ],
 )
 def test_a_form_that_cannot_be_meant_is_refused_in_words(reader, network, more, words):
-    answer = reader.post("/placements/", FORM | more, headers=EN)
+    answer = reader.get("/placements/", FORM | more, headers=EN)
     assert answer.status_code == 400
     assert words in text_of(answer)
 
