@@ -100,7 +100,7 @@ def center_codes(codes: Collection[str]) -> set[str]:
 def centers_lost(now: datetime) -> set[str]:
     """The codes of centres that have been silent for as long as each says."""
     rows = Center.objects.exclude(answered_at=None).values_list("ai_center_id", "answered_at", "lost_after_s")
-    return {code for code, answered_at, after_s in rows if answered_at < now - timedelta(seconds=after_s)}
+    return {code for code, at, after_s in rows if at is not None and at < now - timedelta(seconds=after_s)}
 
 
 def resource_specs_named(codes: Collection[str]) -> dict[str, ResourceSpec]:

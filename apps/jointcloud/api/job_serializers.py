@@ -133,7 +133,7 @@ class JobRowOut(serializers.ModelSerializer[Job]):
 
     class Meta:
         model = Job
-        fields = (
+        fields: tuple[str, ...] = (
             "id", "tenant", "name", "desc", "user_name", "created_user", "job_type", "priority", "is_gang", "state",
             "created_at", "dispatched_at", "ended_at", "stop_asked_at",
         )  # fmt: skip

@@ -53,7 +53,8 @@ def job_asked(body: Any) -> JobRequest:
     form = s.JobIn(data=body)
     form.is_valid(raise_exception=True)
     given = dict(form.validated_data)
-    found, faults = [], {}
+    found: list[TaskRequest] = []
+    faults: dict[str, object] = {}
     for number, each in enumerate(tasks_read(given.pop("tasks"))):
         task = s.JobTaskIn(data=each if isinstance(each, dict) else {})
         if task.is_valid():

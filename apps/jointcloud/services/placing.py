@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -106,9 +106,9 @@ def _failures() -> dict[str, Failures]:
             others.add(code)
         elif code not in others:
             before = found.get(code)
-            found[code] = (
-                Failures(1, ended_at) if before is None else before._replace(in_row=before.in_row + 1)
-            )
+            last_at = ended_at if before is None else before.last_at
+            assert last_at is not None, "what is refused has ended"
+            found[code] = Failures(1 if before is None else before.in_row + 1, last_at)
     return found
 
 
@@ -182,7 +182,7 @@ class _Dispatch:
                 self.waits[task_id] = found.why_waiting
 
     def _explained(
-        self, bindings: Iterator[Binding] | object, refusals: list[tuple[str, str, str]]
+        self, bindings: Iterable[Binding], refusals: list[tuple[str, str, str]]
     ) -> dict[str, Evaluation]:
         by_task: dict[str, set[str]] = defaultdict(set)
         for task_id, code, _why in refusals:

@@ -94,12 +94,12 @@ def submit(request: PortalRequest) -> HttpResponse:
     text = told.get("more") or told.get("tasks", "1")
     count = min(int(text), _TASKS_MOST) if text.isascii() and text.isdigit() and len(text) < 4 else 1
     count = max(count, 1)
-    choices = {"count": count, "specs": specs_plain(), "centers": centers_sampled()}
+    specs, centers = specs_plain(), centers_sampled()
     if request.method != "POST":
-        form = JobForm(initial=request.GET.dict(), **choices)
+        form = JobForm(initial=request.GET.dict(), count=count, specs=specs, centers=centers)
         more = count + 1 if count < _TASKS_MOST else None
         return show(request, "jointcloud/submit", {"form": form, "more": more})
-    form = JobForm(request.POST, **choices)
+    form = JobForm(request.POST, count=count, specs=specs, centers=centers)
     assert request.entered_tenant is not None
     row = job_submit(actor=request.actor, tenant=request.entered_tenant, asked=form.asked(cleaned(form)))
     messages.success(request, _("%(job)s is submitted.") % {"job": row.name})
