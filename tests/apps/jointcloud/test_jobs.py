@@ -314,4 +314,6 @@ def test_one_cycle_runs_at_a_time(submit, spec, centre):
         another.execute("SELECT pg_advisory_lock(%s)", [placing._LOCK])
         assert not cycle().led
         assert not Replica.objects.exists()
+        # An ended session lets go a moment later.
+        another.execute("SELECT pg_advisory_unlock(%s)", [placing._LOCK])
     assert cycle().placed == 1
