@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="sessions need PyTorch")
 
-from tests.sessions.grouped import each, grouped, refusal  # noqa: E402
+from tests.sessions.grouped import address, each, grouped, refusal  # noqa: E402
 from weir_wire.wire import Kind  # noqa: E402
 
 pytestmark = pytest.mark.req("POOL-7.1b")
@@ -219,6 +219,26 @@ def test_groups_within_a_group_stand_beside_each_other():
             5.0
         ] * 3
         assert len(set(whole + within)) == 5
+
+
+def test_ranks_may_come_before_one_has_been_asked_to_join():
+    with grouped(3) as ranks:
+        told = [one.met(rank, 3) for rank, one in enumerate(ranks)]
+        peers = [[None if k == own else address(told[k], own) for k in range(3)] for own in range(3)]
+        ranks[0].join(peers[0])
+        ranks[2].join(peers[2])
+        late = ranks[1].served
+        late.wait(lambda service: 2 in service.session.groups._groups[ranks[1].group].peers)
+        ranks[1].join(peers[1])
+        handles = [one.hand.up(torch.ones(2)) for one in ranks]
+        for one, handle in zip(ranks, handles, strict=True):
+            one.ask("all_reduce", [], [handle], reduce="sum")
+        assert [one.hand.down(handle).tolist() for one, handle in zip(ranks, handles, strict=True)] == [
+            [3.0, 3.0]
+        ] * 3
+        for one, rows_of_one in zip(ranks, peers, strict=True):
+            one.join(rows_of_one)
+            assert "malformed joining" in refusal(one.link.stat)
 
 
 @pytest.mark.req("POOL-7.3b")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ OWN = 'import os, torch; print(os.environ["RANK"], torch.ones(2, device="weir").
 def ranks(act, size, folder):
     """What each rank prints, line by line."""
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-m", "tests.sessions.distributed_rank", act]
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.sessions.distributed_rank", act]
     meeting = str(folder / "meeting")
     started = [
         subprocess.Popen(
@@ -33,7 +34,13 @@ def ranks(act, size, folder):
         )
         for rank in range(size)
     ]  # fmt: skip
-    told = [process.communicate(timeout=400) for process in started]
+    try:
+        told = [process.communicate(timeout=400) for process in started]
+    except subprocess.TimeoutExpired:
+        # Each says where its threads stand; one that has ended said why.
+        for process in started:
+            process.send_signal(signal.SIGABRT)
+        told = [process.communicate() for process in started]
     assert [process.returncode for process in started] == [0] * size, told
     return [out.splitlines() for out, _err in told]
 

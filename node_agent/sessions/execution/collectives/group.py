@@ -23,12 +23,13 @@ _AGAIN_S = 0.1
 
 class Group:
     """`host` is where this session's worker listens. `secrets` let each other rank in, once. Broken groups stay, so
-    that what is asked of them is told why."""
+    that what is asked of them is told why. `is_joined`: this rank has been asked to join, which is done once."""
 
     def __init__(self, rank: int, size: int, loan: Loan, host: str) -> None:
         self.id, self.rank, self.size = secrets.token_hex(8), rank, size
         self.secrets = ["" if other == rank else secrets.token_hex(16) for other in range(size)]
         self.peers: dict[int, Peer] = {}
+        self.is_joined = False
         self.number = 0
         self.broken = ""
         self._loan, self.host = loan, host

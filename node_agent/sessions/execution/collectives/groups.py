@@ -168,8 +168,10 @@ class Groups:
         asked = wire.load_json(payload)
         group, rows = self._group(asked), asked.get("peers")
         patience = self._patience(asked, group)
-        if not isinstance(rows, list) or (group.peers and group.rank):
+        # Higher ranks may have come before this one was asked to join.
+        if not isinstance(rows, list) or group.is_joined:
             raise WireError("a malformed joining of a group")
+        group.is_joined = True
         self._start(group, "join", [], lambda: group.join(rows, patience))
 
     def _collective(self, payload: memoryview) -> None:
