@@ -27,6 +27,11 @@ def centers_sampled() -> QuerySet[Center]:
     return Center.objects.select_related("sample").order_by("ai_center_id")
 
 
+def center_names() -> dict[str, str]:
+    """What each centre is called, by its code."""
+    return dict(Center.objects.values_list("ai_center_id", "name"))
+
+
 def specs_plain() -> QuerySet[ResourceSpec]:
     """All specifications by code, without their offers."""
     return ResourceSpec.objects.order_by("resource_spec_id")

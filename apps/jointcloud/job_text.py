@@ -1,8 +1,11 @@
-"""Why a job stands as it does, and what was decided on its tasks, in the reader's words."""
+"""Why a job stands as it does, and what was decided on its tasks, in the reader's words.
+
+`names` are those of the centres by their codes; one that is there no more is called by its code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -24,23 +27,27 @@ def reasons_read(kept: Iterable[Any]) -> list[Reason]:
     return [Reason(known[code], tuple(params.items())) for code, params in kept if code in known]
 
 
-def reasons_text(kept: Iterable[Any]) -> str:
+def reasons_text(kept: Iterable[Any], names: Mapping[str, str]) -> str:
     """Reasons as they were kept, as sentences."""
-    return " ".join(reason_text(each) for each in reasons_read(kept))
+    return " ".join(reason_text(each, names) for each in reasons_read(kept))
 
 
-def decision_text(row: Decision) -> str:
+def decision_text(row: Decision, names: Mapping[str, str]) -> str:
     """A decision in a sentence or a few."""
-    figures = {"task": row.task.name, "center": row.ai_center_id, "count": row.replicas}
+    figures = {
+        "task": row.task.name,
+        "center": names.get(row.ai_center_id, row.ai_center_id),
+        "count": row.replicas,
+    }
     match row.kind:
         case DecisionKind.PLACED:
             return (
                 _("%(task)s goes to %(center)s (replicas: %(count)s).") % figures
                 + " "
-                + reasons_text(row.reasons)
+                + reasons_text(row.reasons, names)
             )
         case DecisionKind.WAITS:
-            return _("%(task)s waits.") % figures + " " + reasons_text(row.reasons)
+            return _("%(task)s waits.") % figures + " " + reasons_text(row.reasons, names)
         case DecisionKind.REFUSED:
             said = _("%(center)s refused %(task)s.") % figures
             return f"{said} {row.message}".strip()
@@ -52,7 +59,7 @@ def decision_text(row: Decision) -> str:
             return _("%(task)s has failed and is tried again (replicas: %(count)s).") % figures
 
 
-def state_text(job: Job, tasks: Sequence[Task]) -> str:
+def state_text(job: Job, tasks: Sequence[Task], names: Mapping[str, str]) -> str:
     """Why the job stands as it does, in a sentence; its tasks with `current`, the attempts of their replicas."""
     if job.state == WorkState.COMPLETED:
         return _("All that it takes has completed.")
@@ -64,7 +71,7 @@ def state_text(job: Job, tasks: Sequence[Task]) -> str:
         return _("It was asked to stop; its centres are ending it.")
     waits = next((task for task in tasks if len(task.current) < task.replicas), None)  # type: ignore[attr-defined]
     if waits is not None:
-        why = reasons_text(waits.waits_for) or _("The next cycle looks for a centre.")
+        why = reasons_text(waits.waits_for, names) or _("The next cycle looks for a centre.")
         return _("%(task)s waits for a centre.") % {"task": waits.name} + " " + why
     if job.state in OPEN and job.state == WorkState.PENDING:
         return _("It is at its centres and waits there.")

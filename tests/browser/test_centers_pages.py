@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from portal.devstack.stack import Stack
-from tests.browser.visitor import Visitor, sees
+from tests.browser.visitor import LIVE_MS, Visitor, sees
 from tests.harness.portal import own_environment, portal_folder
 from tests.harness.slurm import USER, Cluster
 
@@ -81,6 +81,10 @@ def test_a_slurm_joins_is_seen_and_offers_and_is_told_when_it_falls_silent(
     expect(admin.part("center-row", "Lakeside")).to_contain_text("Available")
     admin.shoot("62-centres")
     tried(admin)
+    worked(visit("alice"))
+    admin.go("jointcloud-jobs")
+    expect(admin.part("job-row", "night")).to_contain_text("Acme")
+    admin.shoot("73-jobs-of-all")
     admin.go("centers-centers")
     slurm.kill("slurmrestd")
     try:
@@ -109,6 +113,39 @@ def tried(admin: Visitor) -> None:
     admin.go("jointcloud-settings")
     expect(admin.at("placement-weight-price")).to_have_value("0.2")
     admin.shoot("69-choice-of-centres")
+
+
+def worked(alice: Visitor) -> None:
+    """A tenant's job of two tasks runs there: its state, place, reason and log are read, and another one is stopped."""
+    submitted(alice, "night", 'sleep 1; echo "made in $WEIR_TASK_NAME"', "sleep 4")
+    alice.shoot("70-job-waits")
+    with alice.staying():
+        expect(alice.at("job")).to_have_attribute("data-state", "completed", timeout=LIVE_MS)
+    expect(alice.at("replica").first).to_contain_text("Lakeside")
+    expect(alice.at("decision").first).to_contain_text("Lakeside")
+    alice.shoot("71-job")
+    alice.at("task").first.locator('[data-test="open-log"]').click()
+    expect(alice.at("job-log")).to_contain_text("made in make")
+    alice.shoot("72-job-log")
+    submitted(alice, "long", "sleep 600", "sleep 600")
+    expect(alice.at("job")).to_have_attribute("data-state", "running", timeout=LIVE_MS)
+    alice.press("job-stop")
+    alice.confirm()
+    expect(alice.at("job")).to_have_attribute("data-state", "stopped", timeout=LIVE_MS)
+
+
+def submitted(alice: Visitor, name: str, *commands: str) -> None:
+    """Submit a job by its form, a task for each command."""
+    alice.go("jointcloud-jobs")
+    alice.press("job-submit")
+    alice.fill("job-name", name)
+    for number, command in enumerate(commands):
+        if number:
+            alice.press("job-another-task")
+        alice.fill(f"job-task{number}-command", command)
+    alice.fill("job-task0-name", "make")
+    alice.shoot("70-job-submit")
+    alice.press("job-send")
 
 
 def offered(admin: Visitor) -> None:

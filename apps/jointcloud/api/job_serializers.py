@@ -1,10 +1,12 @@
 """Jobs on the wire, by the printed names of tables 7 to 9."""
 
+from functools import cached_property
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.centers.selectors import center_names
 from apps.centers.states import ServiceType
 from apps.jointcloud.engine.outcome import FAILURE_RULES, SUCCESS_RULES
 from apps.jointcloud.job_text import decision_text, reasons_read, state_text
@@ -103,7 +105,7 @@ class JobTaskOut(serializers.ModelSerializer[Task]):
         )  # fmt: skip
 
     def get_waits_for(self, row: Task) -> list[str]:
-        return [reason_text(each) for each in reasons_read(row.waits_for)]
+        return [reason_text(each, self.context["names"]) for each in reasons_read(row.waits_for)]
 
 
 class JobDecisionOut(serializers.ModelSerializer[Decision]):
@@ -119,7 +121,7 @@ class JobDecisionOut(serializers.ModelSerializer[Decision]):
         fields = ("task", "kind", "at", "ai_center_id", "score", "replicas", "text", "standings")
 
     def get_text(self, row: Decision) -> str:
-        return decision_text(row)
+        return decision_text(row, self.context["names"])
 
 
 class JobRowOut(serializers.ModelSerializer[Job]):
@@ -158,15 +160,19 @@ class JobOut(JobRowOut):
         return None if row.weights is None else {name: f"{part / 1000:.3f}" for name, part in row.weights}
 
     def get_reason(self, row: Job) -> str:
-        return state_text(row, self._tasks(row))
+        return state_text(row, self._tasks(row), self._names["names"])
 
     @extend_schema_field(JobTaskOut(many=True))
     def get_tasks(self, row: Job) -> Any:
-        return JobTaskOut(self._tasks(row), many=True).data
+        return JobTaskOut(self._tasks(row), many=True, context=self._names).data
 
     @extend_schema_field(JobDecisionOut(many=True))
     def get_decisions(self, row: Job) -> Any:
-        return JobDecisionOut(job_decisions(row), many=True).data
+        return JobDecisionOut(job_decisions(row), many=True, context=self._names).data
+
+    @cached_property
+    def _names(self) -> dict[str, dict[str, str]]:
+        return {"names": center_names()}
 
     def _tasks(self, row: Job) -> list[Task]:
         if self._found is None:

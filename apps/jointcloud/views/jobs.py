@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.centers.selectors import centers_sampled, specs_plain
+from apps.centers.selectors import center_names, centers_sampled, specs_plain
 from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
@@ -59,16 +59,16 @@ def jobs(request: PortalRequest) -> HttpResponseBase:
 def job(request: PortalRequest, job_id: str) -> HttpResponse:
     """One job: its state and why, then its tasks, where their replicas are, and why there."""
     row = _row(request, job_id)
-    tasks = job_tasks(row)
+    tasks, names = job_tasks(row), center_names()
     for task in tasks:
-        task.waits_text = reasons_text(task.waits_for)  # type: ignore[attr-defined]
+        task.waits_text = reasons_text(task.waits_for, names)  # type: ignore[attr-defined]
         task.missing = task.replicas - len(task.current)  # type: ignore[attr-defined]
     decisions = job_decisions(row, 50)
     for each in decisions:
-        each.text = decision_text(each)  # type: ignore[attr-defined]
+        each.text = decision_text(each, names)  # type: ignore[attr-defined]
     context = {
         "job": row,
-        "reason": state_text(row, tasks),
+        "reason": state_text(row, tasks, names),
         "tasks": tasks,
         "decisions": decisions,
         "is_open": row.state in OPEN,
