@@ -56,7 +56,7 @@ _BARE = ("/static/", "/healthz", "/readyz", "/metrics", "/api/agent/")
 _OPEN_BEFORE_SETUP = (*_BARE, "/setup/", "/i18n/", "/api/v1/setup", "/api/schema/")
 # The interfaces of Annex A, which have one form for whatever becomes of a call.
 _ANNEX_A = ("/scheduler/", "/openapi/")
-_API = ("/api/", *_ANNEX_A)
+API = ("/api/", *_ANNEX_A)
 Handler = Callable[[PortalRequest], HttpResponse]
 _UNDER_TENANT = re.compile(r"^/t/([a-z][a-z0-9]{1,30})(/.*)$")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
@@ -138,7 +138,7 @@ def set_up_first(get_response: Handler) -> Handler:
         is_open = request.entered_tenant is not None or request.path_info.startswith(_OPEN_BEFORE_SETUP)
         if is_open or centre_is_set_up():
             return get_response(request)
-        return refuse(request, NotSetUp()) if request.path_info.startswith(_API) else redirect("/setup/")
+        return refuse(request, NotSetUp()) if request.path_info.startswith(API) else redirect("/setup/")
 
     return handle
 
@@ -215,7 +215,7 @@ def _first_password(request: PortalRequest) -> HttpResponse | None:
     is_due = request.user.is_authenticated and not request.by_token and request.user.must_change_password
     if not is_due or request.path_info.startswith(_OPEN_WITH_FIRST_PASSWORD):
         return None
-    if request.path_info.startswith(_API):
+    if request.path_info.startswith(API):
         return refuse(request, FirstPassword())
     return redirect("/account/password/")
 
@@ -230,7 +230,7 @@ def _act(request: PortalRequest) -> None:
         request.user, request.by_token, request.token_expires_at = token.user, True, token.expires_at
         request._cached_user = token.user
         _enter_by_token(request, token)
-    elif request.path_info.startswith(_API) and request.user.is_authenticated:
+    elif request.path_info.startswith(API) and request.user.is_authenticated:
         _enter_by_header(request, request.user, None)
     if request.user.is_authenticated:
         request.actor = actor = actor_of(request, request.user)
@@ -360,14 +360,20 @@ def refuse(request: HttpRequest, error: WeirError) -> HttpResponse:
 
 def is_program(request: HttpRequest) -> bool:
     """Whether it reads answers in the API's form: by its address, or as it came with a token, as no browser does."""
-    return request.path_info.startswith(_API) or getattr(request, "by_token", False)
+    return request.path_info.startswith(API) or getattr(request, "by_token", False)
+
+
+def told_program(request: HttpRequest, error: WeirError, status: int) -> HttpResponse:
+    """An error in the form of the API that was asked: our own, or Annex A's envelope."""
+    told = error.as_json()
+    if request.path_info.startswith(_ANNEX_A):
+        told = envelope_of(told, status)
+    return JsonResponse(told, status=status)
 
 
 def _refusal(request: HttpRequest, error: WeirError) -> HttpResponse:
-    if request.path_info.startswith(_ANNEX_A):
-        return JsonResponse(envelope_of(error.as_json(), error.status), status=error.status)
     if is_program(request):
-        return JsonResponse(error.as_json(), status=error.status)
+        return told_program(request, error, error.status)
     is_fragment = request.headers.get("HX-Request") == "true"
     template = "_problem.html" if is_fragment else "problem.html"
     response = render(request, template, {"error": error, "status": error.status}, status=error.status)

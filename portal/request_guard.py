@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound, TooLarge, WeirError
-from portal.middleware import refuse
+from portal.middleware import API, refuse, told_program
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _ERRORS: dict[int, type[WeirError]] = {403: Forbidden, 404: NotFound, 413: TooLarge}
@@ -27,8 +27,8 @@ def sound(get_response: Handler) -> Handler:
             with override(get_language_from_request(request)):
                 return refuse(request, error)
         response = get_response(request)
-        is_api = request.path_info.startswith("/api/")
-        return _shaped(response) if is_api and response.status_code >= 400 else response
+        is_api = request.path_info.startswith(API)
+        return _shaped(request, response) if is_api and response.status_code >= 400 else response
 
     return handle
 
@@ -48,13 +48,13 @@ def _unsound(request: HttpRequest) -> WeirError | None:
     return None
 
 
-def _shaped(response: HttpResponse) -> HttpResponse:
+def _shaped(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if response.get("Content-Type", "").startswith(("application/json", "application/vnd.oai.openapi")):
         return response
     error = _ERRORS.get(response.status_code, WeirError)()
     if response.status_code >= 500:
         error = WeirError(_("The server made a mistake."), cure=_("Tell the operators the request's number."))
         error.code = "server_error"
-    answer = JsonResponse(error.as_json(), status=response.status_code)
+    answer = told_program(request, error, response.status_code)
     answer.cookies = response.cookies
     return answer

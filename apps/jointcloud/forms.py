@@ -61,9 +61,12 @@ class WeighedForm(MarkedForm):
         ]
 
 
-def weights_given(given: Mapping[str, Any]) -> dict[str, str]:
-    """Of what was sent, the weights as parts of 1 by policy; what is left empty is 0."""
-    return {policy: str(given.get(f"{WEIGHT_PREFIX}{policy}") or 0) for policy in POLICIES}
+def weights_given(given: Mapping[str, Any]) -> dict[str, str] | None:
+    """Of what was sent, the weights as parts of 1 by policy; what is left empty is 0, and None where all are."""
+    sent = {policy: given.get(f"{WEIGHT_PREFIX}{policy}") for policy in POLICIES}
+    if all(part is None for part in sent.values()):
+        return None
+    return {policy: str(part or 0) for policy, part in sent.items()}
 
 
 class TryForm(WeighedForm):
@@ -162,7 +165,7 @@ class SettingsForm(WeighedForm):
     def changes(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Of what was sent, all settings."""
         figures = {name: given[name] for name in _FIGURES} | {"cool_off_s": given["cool_off_s"] or 0}
-        return figures | {"move_bytes": int(given["move_gb"] * _GB), "weights": weights_given(given)}
+        return figures | {"move_bytes": int(given["move_gb"] * _GB), "weights": weights_given(given) or {}}
 
 
 def _plain(size_bytes: int) -> str:

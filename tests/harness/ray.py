@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from portal.devstack.servers.privileges import child_setup
@@ -97,8 +98,15 @@ class RayCluster:
         mark = f"{_MARK}={self.folder}".encode()
         for name in list(self.processes):
             process = self.processes.pop(name)
+            # Some of them overwrite where the mark stands.
+            below = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
             process.kill()
             process.wait()
+            for one in below:
+                with suppress(psutil.NoSuchProcess):
+                    one.kill()
+            _gone, left = psutil.wait_procs(below, timeout=60)
+            assert not left, f"processes of Ray's stay: {left}"
         # Whatever it has started, and what that starts while it is ended.
         assert wait_until(lambda: not _ended(mark), timeout_s=60, every_s=0.1), "a process of Ray's stays"
 
@@ -156,5 +164,8 @@ def ray() -> Iterator[RayCluster]:
     if why := ray_lacks():
         pytest.skip(why)
     # Sockets have short paths.
-    with TemporaryDirectory(prefix="weir-ray-") as folder, running_ray(Path(folder)) as cluster:
+    with (
+        TemporaryDirectory(prefix="weir-ray-", ignore_cleanup_errors=True) as folder,
+        running_ray(Path(folder)) as cluster,
+    ):
         yield cluster

@@ -12,6 +12,7 @@ import sys
 import venv
 from pathlib import Path
 
+_PATIENCE_S = 900
 LOCK = Path(__file__).parents[2] / "requirements" / "ray.txt"
 
 
@@ -43,12 +44,14 @@ def install() -> None:
         venv.EnvBuilder(symlinks=True).create(folder)
         words = ["--no-input", "--no-deps", "--require-hashes", "--disable-pip-version-check", "--quiet"]
         pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install"]
-        subprocess.run([*pip, *words, "-r", str(LOCK)], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(
+            [*pip, *words, "-r", str(LOCK)], check=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S
+        )
         (folder / "whole").touch()
 
 
 if __name__ == "__main__":
     try:
         install()
-    except (OSError, subprocess.CalledProcessError) as error:
+    except (OSError, subprocess.SubprocessError) as error:
         sys.exit(f"weir: Ray cannot be installed: {error}")

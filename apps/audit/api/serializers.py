@@ -1,7 +1,7 @@
 from rest_framework import serializers
 
 from apps.audit.models import Record
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 
 
 class RecordFilter(SoundSerializer):
@@ -9,8 +9,8 @@ class RecordFilter(SoundSerializer):
     schema = serializers.CharField(required=False, default="", allow_blank=True, max_length=63)
     subject_kind = serializers.CharField(required=False, default="", allow_blank=True, max_length=40)
     subject_id = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
-    from_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
-    until_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
+    from_at = MomentField(required=False, default=None, allow_null=True)
+    until_at = MomentField(required=False, default=None, allow_null=True)
 
 
 class RecordOut(serializers.ModelSerializer):

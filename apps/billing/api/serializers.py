@@ -13,7 +13,7 @@ from apps.catalog.api.serializers import Money, PriceStepOut, PriceVersionOut
 from apps.catalog.pricing.tiers import steps
 from apps.catalog.selectors.prices import pricing_line
 from apps.catalog.types import steps_json
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 from apps.tenancy.models import Tenant
 
 
@@ -232,7 +232,7 @@ class BillLineWholeOut(BillLineOut):
 
 
 class BillIn(SoundSerializer):
-    until = serializers.DateTimeField(required=False, allow_null=True, default=None)
+    until = MomentField(required=False, allow_null=True, default=None)
 
 
 class PayIn(SoundSerializer):
@@ -312,5 +312,5 @@ class CostsOut(serializers.Serializer):
 
 class CostsIn(SoundSerializer):
     dimension = serializers.CharField(max_length=32, default="resource_type")
-    since = serializers.DateTimeField(required=False, allow_null=True, default=None)
-    until = serializers.DateTimeField(required=False, allow_null=True, default=None)
+    since = MomentField(required=False, allow_null=True, default=None)
+    until = MomentField(required=False, allow_null=True, default=None)

@@ -18,7 +18,7 @@ from apps.catalog.models import (
     ProcessTemplate,
 )
 from apps.catalog.types import decimal_text
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 
 _XML_MAX_BYTES = 512 * 1024
 
@@ -120,7 +120,7 @@ class PriceLineIn(SoundSerializer):
 
 class PricesIn(SoundSerializer):
     lines = PriceLineIn(many=True)
-    effective_from = serializers.DateTimeField(required=False, allow_null=True, default=None)
+    effective_from = MomentField(required=False, allow_null=True, default=None)
 
 
 class ProcessTemplateOut(serializers.ModelSerializer):

@@ -26,6 +26,8 @@ from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
 _EXPIRE_BATCH = 500
+# What every reader of the database can show, in any zone.
+_YEARS = (1999, 9999)
 # What a draft says, and may say otherwise until it is issued.
 CHANGEABLE = frozenset(
     {
@@ -119,6 +121,9 @@ def _activity_check(row: CouponActivity) -> None:
             wrong[name] = _("An amount has at most two decimal places.")
     if row.face_value <= 0:
         wrong["face_value"] = _("A coupon is worth more than 0.")
+    for name in ("valid_from", "valid_until"):
+        if not _YEARS[0] < getattr(row, name).year < _YEARS[1]:
+            wrong[name] = _("Give a year from 2000 to 9998.")
     if row.valid_until <= row.valid_from:
         wrong["valid_until"] = _("It must end after it begins.")
     if wrong:

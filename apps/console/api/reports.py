@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.console.reports.base import period
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.identity.api.base import ApiView
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 from apps.kernel.errors import NotFound
 from apps.telemetry.exports import exported
 from apps.telemetry.permissions import ReportPermission as P
@@ -24,8 +24,8 @@ class ReportIn(SoundSerializer):
 
     def get_fields(self) -> dict[str, Any]:
         return super().get_fields() | {
-            "from": serializers.DateTimeField(required=False, source="from_at"),
-            "to": serializers.DateTimeField(required=False, source="to_at"),
+            "from": MomentField(required=False, source="from_at"),
+            "to": MomentField(required=False, source="to_at"),
         }
 
 

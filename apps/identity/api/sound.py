@@ -4,6 +4,7 @@ A `CharField` of a `SoundSerializer` is a line, a `TextField` has several, a `Pr
 may have several lines wherever it has text.
 """
 
+from datetime import datetime
 from typing import Any
 
 from django.utils.functional import cached_property
@@ -21,6 +22,16 @@ class TextField(serializers.CharField):
 
 class ProgramField(serializers.CharField):
     """What a program is told, as it is: an argument, the value of a variable, a secret."""
+
+
+class MomentField(serializers.DateTimeField):
+    """A moment. One that the zone takes out of the calendar, as year 1 is east of Greenwich, is refused too."""
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        try:
+            return super().enforce_timezone(value)
+        except OverflowError:
+            self.fail("overflow")
 
 
 class SoundSerializer(serializers.Serializer[Any]):

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from apps.centers.selectors import center_names
 from apps.centers.states import ServiceType
+from apps.identity.api.sound import MomentField
 from apps.jointcloud.engine.outcome import FAILURE_RULES, SUCCESS_RULES
 from apps.jointcloud.job_text import decision_text, reasons_read, state_text
 from apps.jointcloud.models import Decision, Job, Replica, Task
@@ -34,7 +35,7 @@ class JobTaskIn(serializers.Serializer[Any]):
         help_text="Codes of the centres that may run it; none is all.",
     )
     min_security_grade = serializers.IntegerField(min_value=0, max_value=_INT_MOST, default=0)
-    deadline_at = serializers.DateTimeField(allow_null=True, required=False, default=None)
+    deadline_at = MomentField(allow_null=True, required=False, default=None)
     duration_s = serializers.IntegerField(
         min_value=1, max_value=_INT_MOST, allow_null=True, required=False, default=None, help_text="Expected."
     )

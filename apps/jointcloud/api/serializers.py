@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from apps.centers.models import GRADE_MOST
 from apps.centers.states import ServiceType
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 from apps.jointcloud.engine.types import MOST, MOST_COUNT, MOST_REPLICAS, ONE, Settings
 from apps.jointcloud.models.settings import FAILURES_MOST, SECONDS_MOST
 from apps.jointcloud.services.tries import TASKS_MOST, Trial, TriedTask
@@ -40,9 +40,7 @@ class TriedTaskIn(SoundSerializer):
     data = _codes("IDs of the data that it reads.")  # type: ignore[assignment]
     replicas = serializers.IntegerField(min_value=1, max_value=MOST_REPLICAS, default=1)
     center_ids = _codes("Centres that are named for it; none is all.")
-    deadline = serializers.DateTimeField(
-        default=None, allow_null=True, help_text="When it has to have ended."
-    )
+    deadline = MomentField(default=None, allow_null=True, help_text="When it has to have ended.")
     duration_s = serializers.IntegerField(
         min_value=1,
         max_value=MOST_COUNT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -23,6 +23,7 @@ from apps.jointcloud.engine.reasons import BadInput, Finding, Reason
 from apps.jointcloud.engine.types import Centre, Job, Snapshot, Spec, Task, Weights
 from apps.jointcloud.permissions import PlacementPermission as P
 from apps.jointcloud.selectors.snapshot import snapshot_now
+from apps.jointcloud.services.checks import MOST_REPLICAS
 from apps.jointcloud.services.settings import weights_of
 from apps.jointcloud.text import reason_text
 from apps.kernel.actor import Actor
@@ -86,6 +87,9 @@ def placement_try(
         InvalidInput: by field, with the cause.
     """
     actor.require(P.TRY)
+    if sum(given.get("replicas", 1) for given in tasks) > MOST_REPLICAS:
+        text = _("At most %(most)s replicas in all tasks together, as a job may have.")
+        raise InvalidInput(fields={"tasks": text % {"most": MOST_REPLICAS}})
     at = timezone.now()
     now = int(at.timestamp())
     own = weights_of(weights) if weights else None
@@ -116,7 +120,7 @@ def _task(i: int, given: Mapping[str, Any]) -> Task:
         min_security_grade=given.get("security_grade") or 0,
         centre_ids=frozenset(given.get("center_ids", ())),
         duration_s=given.get("duration_s"),
-        deadline_s=None if deadline is None else int(deadline.astimezone(UTC).timestamp()),
+        deadline_s=None if deadline is None else max(0, int(deadline.timestamp())),
         latency_us=given.get("latency_us"),
         may_split=given.get("may_split", False),
     )

@@ -2,7 +2,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute, AlarmRule, LogEntry
 from apps.telemetry.services.webhooks import ADDRESS_LENGTH, SECRET_LENGTH
@@ -14,8 +14,8 @@ class PeriodIn(SoundSerializer):
 
     def get_fields(self) -> dict[str, Any]:
         return super().get_fields() | {
-            "from": serializers.DateTimeField(required=False, source="from_at"),
-            "to": serializers.DateTimeField(required=False, source="to_at"),
+            "from": MomentField(required=False, source="from_at"),
+            "to": MomentField(required=False, source="to_at"),
         }
 
 

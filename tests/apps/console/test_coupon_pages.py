@@ -109,6 +109,8 @@ def test_coupons_are_budgeted_drafted_changed_issued_and_ended_by_page(page):
         ("minimum_spend", "-1"),
         ("valid_until", "2025-01-01T00:00"),
         ("valid_from", "tomorrow"),
+        ("valid_from", "0001-01-01T00:00"),
+        ("valid_until", "9999-12-31T23:00"),
         ("name_en", ""),
         ("name_en", "x" * 10_000),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from html import unescape
 
@@ -69,6 +70,17 @@ def test_a_price_is_seen_as_it_would_be_billed_before_it_is_published(page):
     assert "pays ¥8.16 an hour" in dearer
     assert "+14.0 %" in dearer
     assert PriceVersion.objects.filter(commodity=row).count() == 1, "a preview keeps nothing"
+
+
+def test_prices_of_less_than_a_cent_are_compared_exactly(page):
+    row = commodity_make()
+    tiny = [replace(line, tiers=[[None, "0.0001"]], tier_method="flat") for line in PRICES]
+    price_publish(actor=SYSTEM, commodity_uid=row.uid, lines=tiny)
+    path = f"/catalogue/commodities/{row.uid}/price/preview/"
+    changes = {name: "" for name in given() if name.startswith(("upto_", "price_"))}
+    changes |= {f"price_{line.component}_0": "0.0001" for line in PRICES}
+    changes |= {f"method_{line.component}": "flat" for line in PRICES}
+    assert "as before" in text(page.get(path, given(**changes), headers=HTMX))
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_power_of_devices_nodes_and_pool_are_told_apart():
         metric: [each.name for each in rule_preview(asked(metric=metric, threshold=50.0)).fired]
         for metric in ("device_power", "node_power", "pool_power")
     }
-    assert found == {"device_power": ["n1/0 CPU"], "node_power": ["n1"], "pool_power": ["pool"]}
+    assert found == {"device_power": ["n1/0 CPU"], "node_power": ["n1"], "pool_power": ["The whole pool"]}
 
 
 def test_the_metrics_with_a_preview_are_those_whose_samples_are_kept():

@@ -126,6 +126,15 @@ def test_an_address_that_leads_nowhere_and_another_method_are_in_the_envelope(ap
     refused(api.post("/scheduler/algorithm/price/score/cheap", {}), 405)
 
 
+def test_a_mistake_of_the_server_is_in_the_envelope(api, network, monkeypatch):
+    def fails(*_given, **_more):
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr("apps.jointcloud.api.annex_views.policy_score_get", fails)
+    api.raise_request_exception = False
+    assert refused(api.get("/scheduler/algorithm/price/score/cheap"), 500)["code"] == "server_error"
+
+
 @pytest.mark.parametrize(("text", "kept"), [("a" * 200, "a" * 128), ("湖" * 50, "湖" * 42), ("ab", "ab")])
 def test_texts_are_cut_at_a_character(text, kept):
     assert cut(text, 128) == kept

@@ -68,6 +68,7 @@ def test_what_nobody_takes_would_wait(reader, network):
         ({"replicas": "0"}, "Replicas"),
         ({"resource_spec_id": "none"}, "Network specification"),
         ({"deadline": "2020-01-01T00:00"}, "It is over already"),
+        ({"deadline": "0001-01-01T00:00"}, "It is over already"),
     ],
 )
 def test_a_form_that_cannot_be_meant_is_refused_in_words(reader, network, more, words):

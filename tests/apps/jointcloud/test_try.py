@@ -150,6 +150,8 @@ def test_the_settings_in_force_decide_where_none_are_given(alice, network):
         ({"tasks": [task(replicas=10**9)]}, "tasks.0.replicas"),
         ({"tasks": [task(security_grade=6)]}, "tasks.0.security_grade"),
         ({"tasks": [task(deadline="soon")]}, "tasks.0.deadline"),
+        ({"tasks": [task(deadline="0001-01-01T00:00:00")]}, "tasks.0.deadline"),
+        ({"tasks": [task(replicas=600, may_split=True), task(replicas=600)]}, "tasks"),
         ({"tasks": [task()], "weights": {"price": "0.5"}}, "weights"),
         ({"tasks": [task()], "weights": {"luck": "1"}}, "weights"),
         ({"tasks": [task()], "weights": {"price": "1.0001", "load": "0"}}, "weights"),

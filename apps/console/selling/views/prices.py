@@ -1,5 +1,6 @@
 """The prices of a commodity: published anew, and seen beforehand as its curves and as what a tenant would pay."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -7,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from apps.catalog.models import Commodity
+from apps.catalog.models import Commodity, PriceLine
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors.commodities import commodity_any_get
 from apps.catalog.selectors.price_versions import hour_cost, price_examples
@@ -79,7 +80,7 @@ def price_preview(request: PortalRequest, uid: UUID) -> HttpResponse:
     context |= {
         "curves": [(line, curve_option(line, parts[line.component.code])) for line in lines],
         "examples": examples,
-        "rise": _rise(row, examples[1].per_hour),
+        "rise": _rise(row, lines),
     }
     return show(request, "catalog/operator/price_preview", context)
 
@@ -96,9 +97,10 @@ def _part_name(form: PriceForm, name: str) -> str:
     return next(found, "")
 
 
-def _rise(row: Commodity, usual: Any) -> Any:
-    """By how many per cent the usual amounts become dearer than at the newest prices; None without such."""
+def _rise(row: Commodity, lines: Sequence[PriceLine]) -> Any:
+    """By how many per cent the usual amounts become dearer than at the newest prices; None without such. Of exact
+    prices: those of an hour in whole cents may be some per cent off."""
     newest = price_version_list(commodity=row).first()
     amounts = {part.component.code: part.default for part in row.components.select_related("component")}
-    before = hour_cost(newest.lines.all(), amounts) if newest else None
-    return (usual - before) / before * 100 if before else None
+    usual, before = hour_cost(lines, amounts), hour_cost(newest.lines.all(), amounts) if newest else None
+    return (usual - before) / before * 100 if usual is not None and before else None

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.identity.api.base import ApiView
-from apps.identity.api.sound import SoundSerializer
+from apps.identity.api.sound import MomentField, SoundSerializer
 from apps.scheduling.api.work.workloads import read
 from apps.scheduling.models import Reservation
 from apps.scheduling.permissions import SchedulingPermission
@@ -30,8 +30,8 @@ class ReservationIn(SoundSerializer):
     compute_percent = serializers.IntegerField(min_value=1, max_value=100, default=100)
     memory_mib = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
     model = serializers.CharField(max_length=200, default="", allow_blank=True)
-    from_at = serializers.DateTimeField()
-    to_at = serializers.DateTimeField()
+    from_at = MomentField()
+    to_at = MomentField()
 
 
 class ReservationOut(serializers.ModelSerializer):

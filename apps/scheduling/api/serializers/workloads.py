@@ -7,7 +7,7 @@ from typing import Any, assert_never
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from apps.identity.api.sound import ProgramField, SoundSerializer
+from apps.identity.api.sound import MomentField, ProgramField, SoundSerializer
 from apps.scheduling.models import Environment
 from node_agent.protocol.fields import RUN_TIMEOUT_MAX_S
 from weir_wire.asks import Ask
@@ -58,7 +58,7 @@ def _field_of(ask: Ask, default: Any) -> AnyField:
         case "flag":
             return serializers.BooleanField(default=default)
         case "instant":
-            return serializers.DateTimeField(required=False, default=None, allow_null=True)
+            return MomentField(required=False, default=None, allow_null=True)
         case "words":
             return serializers.ListField(child=ProgramField(**line), **lists)
         case "names":
