@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from apps.assets.models import Asset, AssetVersion
@@ -66,15 +67,17 @@ def asset_picks(actor: Actor, words: Sequence[str], most: int) -> list[Pick]:
     """The assets whose names have every one of the words and of which a version is ready, at most `most`, as work asks
     for them: the newest version by its number, of several assets of a name by uid."""
     seen = asset_list(actor=actor)
-    rows = seen.exclude(newest=None)
+    ready = AssetVersion.objects.filter(state=VersionState.READY)
+    rows = seen.filter(pk__in=ready.values("asset"))
     for word in words:
         rows = rows.filter(name__icontains=word)
     found = list(rows[:most])
+    newest = dict(ready.filter(asset__in=found).values_list("asset").annotate(Max("number")).order_by())
     named = list(seen.filter(name__in={row.name for row in found}).values_list("name", flat=True))
     return [
         Pick(
-            f"{row.name if named.count(row.name) == 1 else row.uid}:{row.newest}",
-            f"{row.name}:{row.newest}",
+            f"{row.name if named.count(row.name) == 1 else row.uid}:{newest[row.pk]}",
+            f"{row.name}:{newest[row.pk]}",
             f"{row.get_kind_display()} · {row.get_reach_display()}",
         )
         for row in found
