@@ -1,18 +1,21 @@
 """Assets that work asks for: which they are, and where it finds them, read-only, beside its volumes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from apps.assets.models import Asset, AssetVersion
 from apps.assets.selectors import asset_list, version_get
-from apps.assets.states import AssetKind, Reach
+from apps.assets.states import AssetKind, Reach, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, WeirError
-from apps.storage.mounts import path_check, paths_check, volumes_mounted
+from apps.kernel.pick_list import Pick
+from apps.storage.mounts import path_check, paths_check, uid_of_key, volumes_again, volumes_mounted
+from apps.storage.permissions import StoragePermission as P
 from apps.storage.selectors import key_of, mark_get
 
 _ASKED = re.compile(
@@ -40,6 +43,51 @@ def mounts_of(
     marks = {one.get("storage") for one in mounts}
     own = mark_get("assets" if assets else "volumes") if None in marks else ""
     return mounts, " ".join(sorted({*filter(None, marks), *filter(None, [own])}))
+
+
+def mounts_again(
+    *, actor: Actor, mounts: Sequence[Mapping[str, Any]], outputs: UUID | None
+) -> dict[str, list[Pick]]:
+    """Of what work was told to mount and to keep its outputs in, what the actor may still ask for, as it is chosen once
+    more: `volumes`, `assets` and `outputs`."""
+    found = volumes_again(actor=actor, mounts=mounts, outputs=outputs)
+    if not actor.may(P.VIEW):
+        return {**found, "assets": []}
+    wanted = [(uid_of_key(one["key"]), str(one["path"])) for one in mounts]
+    ready = AssetVersion.objects.filter(
+        volume__uid__in={uid for uid, _path in wanted},
+        state=VersionState.READY,
+        asset__in=asset_list(actor=actor).values("pk"),
+    )
+    rows = {row.volume.uid: row for row in ready.select_related("asset", "volume")}
+    return {**found, "assets": [_pick_again(rows[uid], path) for uid, path in wanted if uid in rows]}
+
+
+def asset_picks(actor: Actor, words: Sequence[str], most: int) -> list[Pick]:
+    """The assets whose names have every one of the words and of which a version is ready, at most `most`, as work asks
+    for them: the newest version by its number, of several assets of a name by uid."""
+    seen = asset_list(actor=actor)
+    ready = AssetVersion.objects.filter(state=VersionState.READY)
+    rows = seen.filter(pk__in=ready.values("asset"))
+    for word in words:
+        rows = rows.filter(name__icontains=word)
+    found = list(rows[:most])
+    newest = dict(ready.filter(asset__in=found).values_list("asset").annotate(Max("number")).order_by())
+    named = list(seen.filter(name__in={row.name for row in found}).values_list("name", flat=True))
+    return [
+        Pick(
+            f"{row.name if named.count(row.name) == 1 else row.uid}:{newest[row.pk]}",
+            f"{row.name}:{newest[row.pk]}",
+            f"{row.get_kind_display()} · {row.get_reach_display()}",
+        )
+        for row in found
+    ]
+
+
+def _pick_again(row: AssetVersion, path: str) -> Pick:
+    title = f"{row.asset.name}:{row.number}"
+    usual = path == f"{_WHERE[AssetKind(row.asset.kind)]}/{row.asset.name}"
+    return Pick(f"{row.asset.uid}:{row.number}:{path}", title if usual else f"{title}:{path}")
 
 
 def _read(actor: Actor, word: str) -> tuple[AssetVersion, str]:

@@ -5,6 +5,7 @@ from apps.assets import views
 app_name = "assets"
 urlpatterns = [
     path("", views.assets, name="assets"),
+    path("picks/", views.picks, name="picks"),
     path("new/", views.asset_new, name="asset_new"),
     path("<uuid:uid>/", views.asset, name="asset"),
     path("<uuid:uid>/change/", views.change, name="change"),

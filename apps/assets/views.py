@@ -11,7 +11,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from apps.assets.across_tenants import VIEW, AssetsAcross
 from apps.assets.forms import (
@@ -25,6 +25,7 @@ from apps.assets.forms import (
 )
 from apps.assets.labels import platform_names, problem_sentence
 from apps.assets.models import Asset
+from apps.assets.mounts import asset_picks
 from apps.assets.selectors import (
     asset_get,
     asset_list,
@@ -40,6 +41,7 @@ from apps.assets.states import AssetKind, VersionState
 from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, paged, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.picks import OFFERED, picks_shown
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.storage.file_answers import file_answer
 from apps.storage.permissions import StoragePermission as P
@@ -78,6 +80,13 @@ def assets(request: TenantRequest) -> HttpResponseBase:
     }
     rows = asset_list(actor=request.actor, **chosen)
     return show_list(request, "assets/assets", ASSETS, rows, context, prepare=name_platforms)
+
+
+@require_safe
+@page(P.VIEW)
+def picks(request: TenantRequest) -> HttpResponse:
+    """What a field of work offers: assets with a version that is ready."""
+    return picks_shown(request, lambda words: asset_picks(request.actor, words, OFFERED + 1))
 
 
 @require_POST

@@ -1,5 +1,6 @@
 """Images and their versions, with who may see them built in."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from apps.images.registry import registry
 from apps.images.states import BuildState, Owner, VersionState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput, NotFound
+from apps.kernel.pick_list import Pick
 from apps.scheduling.selectors.workloads import workload_get, workload_state_of
 from apps.scheduling.states import WorkloadState
 from apps.tenancy.models import Tenant
@@ -100,6 +102,34 @@ def version_find(actor: Actor, asked: str, *, field: str) -> ImageVersion:
         text = _("Several images are called %(name)s: give the uid of a version.") % {"name": name}
         raise InvalidInput(fields={field: text})
     return first
+
+
+def image_picks(actor: Actor, words: Sequence[str], most: int) -> list[Pick]:
+    """The versions that the actor may run whose image and tag have every one of the words, at most `most`, the newest
+    of an image first, as work asks for them: by name and tag, or by uid where he may run several images of that name.
+    """
+    actor.require(P.VIEW)
+    opened = versions_opened(actor)
+    rows = opened
+    for word in words:
+        name, sign, tag = word.partition(":")
+        part = (
+            Q(image__name__iendswith=name, tag__istartswith=tag) if sign else Q(image__name__icontains=word)
+        )
+        rows = rows.filter(part | Q(tag__icontains=word))
+    found = list(rows[:most])
+    named = Image.objects.filter(images_opened(actor), name__in={row.image.name for row in found})
+    several = {
+        name for name, count in named.values_list("name").annotate(Count("pk")).order_by() if count > 1
+    }
+    return [
+        Pick(
+            str(row.uid) if row.image.name in several else str(row),
+            str(row),
+            str(row.image.get_owner_display()),
+        )
+        for row in found
+    ]
 
 
 def image_config(version: ImageVersion) -> dict[str, Any]:

@@ -7,6 +7,7 @@ app_name = "images"
 urlpatterns = [
     path("", views.images, name="images"),
     path("new/", views.new, name="new"),
+    path("picks/", views.picks, name="picks"),
     path("builds/", builds.builds, name="builds"),
     path("builds/new/", builds.new, name="build_new"),
     path("builds/<uuid:uid>/", builds.build, name="build"),

@@ -1,10 +1,14 @@
 """The image that work asks for: which version it is, what its node is told, what it runs by itself."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from apps.images.models import ImageVersion
 from apps.images.permissions import ImagePermission as P
-from apps.images.selectors import version_find
+from apps.images.selectors import version_find, versions_opened
 from apps.images.states import Owner, VersionState
 from apps.kernel.actor import Actor
+from apps.kernel.pick_list import Pick
 from apps.scheduling.types import WorkImage
 
 
@@ -25,6 +29,15 @@ def image_of(*, actor: Actor, asked: str) -> WorkImage | None:
         "unpacked_bytes": row.unpacked_bytes,
     }
     return WorkImage(told, row.architecture, tuple(row.entry_point))
+
+
+def image_again(*, actor: Actor, ran_in: Mapping[str, Any]) -> Pick | None:
+    """The version that work ran in (`ran_in`: what its node was told), as it is chosen once more; None where the actor
+    may run it no longer."""
+    if not actor.may(P.VIEW):
+        return None
+    row = versions_opened(actor).filter(uid=ran_in["version"]).first()
+    return Pick(str(row.uid), str(row)) if row else None
 
 
 def images_offered() -> list[tuple[str, str]]:

@@ -1,16 +1,18 @@
 """Volumes that work asks for: which they are, and where it finds them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
+from apps.kernel.pick_list import Pick
 from apps.storage.models import Volume
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.permissions import volumes_opened
@@ -57,6 +59,56 @@ def volumes_mounted(*, actor: Actor, asked: Sequence[str]) -> list[dict[str, Any
 def _class_mark(row: Volume) -> dict[str, str]:
     """By what nodes know the storage of a volume that does not lie in the centre's own folder."""
     return {} if row.storage_class_id is None else {"storage": mark_get("volumes", row)}
+
+
+def volumes_again(
+    *, actor: Actor, mounts: Sequence[Mapping[str, Any]], outputs: UUID | None
+) -> dict[str, list[Pick]]:
+    """Of what work was told to mount (`mounts`) and to keep its outputs in, the volumes that the actor may still ask
+    for, as they are chosen once more: `volumes` and `outputs`."""
+    if not actor.may(P.VIEW):
+        return {"volumes": [], "outputs": []}
+    wanted = [(uid_of_key(one["key"]), one) for one in mounts]
+    uids = {uid for uid, _mount in wanted} | ({outputs} if outputs else set())
+    rows = Volume.objects.filter(volumes_opened(actor), uid__in=uids)
+    found = {row.uid: row for row in rows.exclude(kept_until__lte=timezone.now())}
+    kept = found.get(outputs) if outputs and actor.may(P.USE) else None
+    return {
+        "volumes": [_pick_again(found[uid], one) for uid, one in wanted if uid in found],
+        "outputs": [Pick(str(kept.uid), kept.name)] if kept and kept.kept_until is None else [],
+    }
+
+
+def volume_picks(actor: Actor, words: Sequence[str], most: int, *, are_kept_in: bool = False) -> list[Pick]:
+    """The volumes whose names have every one of the words, at most `most`, as work asks for them: by name, or by uid
+    where the actor opens several of that name. With `are_kept_in` those alone that can keep what work leaves."""
+    actor.require(P.VIEW)
+    opened = Volume.objects.filter(volumes_opened(actor)).exclude(kept_until__lte=timezone.now())
+    rows = opened.filter(kept_until=None) if are_kept_in else opened
+    for word in words:
+        rows = rows.filter(name__icontains=word)
+    found = list(rows.select_related("person", "organization").order_by("name", "pk")[:most])
+    counted = opened.filter(name__in={row.name for row in found}).values_list("name").annotate(Count("pk"))
+    several = {name for name, count in counted.order_by() if count > 1}
+    return [Pick(str(row.uid) if row.name in several else row.name, row.name, _note(row)) for row in found]
+
+
+def _note(row: Volume) -> str:
+    """Whose it is."""
+    if row.owner == Owner.ORGANIZATION and row.organization is not None:
+        return str(row.organization.name)
+    return str(row.get_owner_display())
+
+
+def _pick_again(volume: Volume, mount: Mapping[str, Any]) -> Pick:
+    usual, mode = mount["path"] == f"/volumes/{volume.name}", ":ro" if mount["read_only"] else ""
+    title = volume.name if usual else f"{volume.name}:{mount['path']}"
+    return Pick(f"{volume.uid}:{mount['path']}{mode}", title + mode)
+
+
+def uid_of_key(key: str) -> UUID:
+    """The uid of the volume that a driver knows by `key` (`key_of`)."""
+    return UUID(key.rpartition("/")[2])
 
 
 def paths_check(paths: Sequence[str], field: str) -> None:

@@ -12,12 +12,13 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.centre.storage_classes import storage_classes_open
 from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.picks import OFFERED, picks_shown
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.orgs.selectors.organizations import organization_list
@@ -34,6 +35,7 @@ from apps.storage.forms import (
 )
 from apps.storage.labels import output_sentence
 from apps.storage.models import Volume
+from apps.storage.mounts import volume_picks
 from apps.storage.permissions import StoragePermission as P
 from apps.storage.previews import IMAGE_TYPES, PreviewKind, preview_of
 from apps.storage.selectors import (
@@ -105,6 +107,15 @@ def choices(request: TenantRequest) -> HttpResponse:
     rows = volume_list(actor=request.actor).filter(uid__in=opened)
     context = {"rows": rows, "chosen": request.GET.getlist("chosen")}
     return render(request, "storage/_choices.html", context)
+
+
+@require_safe
+@page(P.VIEW)
+def picks(request: TenantRequest, *, are_kept_in: bool = False) -> HttpResponse:
+    """What a field of work offers: volumes to mount, or those that can keep what work leaves."""
+    return picks_shown(
+        request, lambda words: volume_picks(request.actor, words, OFFERED + 1, are_kept_in=are_kept_in)
+    )
 
 
 @page(P.VIEW)

@@ -140,11 +140,13 @@ WEIR_CLIENT_DIST = ROOT / "client" / "dist"
 # What finds the volumes and assets that work asks for, and the volume for its outputs: they stand above the scheduler.
 WEIR_VOLUME_MOUNTS = "apps.assets.mounts.mounts_of"
 WEIR_OUTPUT_VOLUME = "apps.storage.mounts.outputs_volume"
+WEIR_MOUNTS_AGAIN = "apps.assets.mounts.mounts_again"
 # What says for which business system work is, and which there are to choose from: they belong to tenants.
 WEIR_WORK_SYSTEM = "apps.orgs.services.default_systems.work_system_of"
 WEIR_WORK_SYSTEMS = "apps.orgs.services.default_systems.work_systems_offered"
 # What finds the image that work asks for: images stand above the scheduler.
 WEIR_WORK_IMAGE = "apps.images.work.image_of"
+WEIR_IMAGE_AGAIN = "apps.images.work.image_again"
 WEIR_IMAGES_OFFERED = "apps.images.work.images_offered"
 # What finds the archives in volumes that images are made from.
 WEIR_VOLUME_FILE = "apps.storage.selectors.file_place"

@@ -8,16 +8,24 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.identity.pages.access import cleaned, filter_query, go, operator_page, page, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.picks import OFFERED, picks_shown
 from apps.identity.pages.requests import PortalRequest, TenantRequest
 from apps.images.forms import OWNERS, ImageForm, ImagesForm, ImportForm, PlaceForm, SaveForm
 from apps.images.models import TAG_MAX, ImageVersion
 from apps.images.permissions import ImagePermission as P
-from apps.images.selectors import image_get, image_list, image_uids_kept, version_get, versions_saved
+from apps.images.selectors import (
+    image_get,
+    image_list,
+    image_picks,
+    image_uids_kept,
+    version_get,
+    versions_saved,
+)
 from apps.images.services.images import image_change, image_delete, version_delete, version_publish
 from apps.images.services.imports import image_import
 from apps.images.services.saves import image_save, save_check
@@ -59,6 +67,13 @@ def _list(request: PortalRequest, template: str) -> HttpResponseBase:
         "may_use": request.actor.may(P.USE) and not request.actor.is_read_only,
     }
     return show_list(request, template, IMAGES, image_list(actor=request.actor, **chosen), context)
+
+
+@require_safe
+@page(P.VIEW)
+def picks(request: TenantRequest) -> HttpResponse:
+    """What a field of work offers: versions of images that the reader may run."""
+    return picks_shown(request, lambda words: image_picks(request.actor, words, OFFERED + 1))
 
 
 @page(P.VIEW)

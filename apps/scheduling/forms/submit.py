@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.kernel.forms import SoundForm
+from apps.kernel.pick_list import PickWidget
 from apps.kernel.unit_fields import MEMORY, MINUTES, UnitField
 from apps.scheduling.forms.base import MarkedForm
 from apps.scheduling.models import PLACINGS
@@ -124,6 +125,17 @@ def fields_of(declared: type[Any] = WorkloadRequest) -> dict[str, forms.Field]:
     return {name: _field_of(ask) for name, ask in asks(declared).items() if ask.label}
 
 
+# Fields that name rows which are there already: where the page finds them, and how many are meant (0: any number).
+_CHOSEN = {
+    "image": ("images:picks", 1),
+    "volumes": ("files:picks", 0),
+    "outputs": ("files:output_picks", 1),
+    "assets": ("assets:picks", 0),
+    "secrets": ("workloads:secret_picks", 0),
+    **dict.fromkeys(("after_ok", "after_any", "after", "after_not_ok"), ("workloads:work_picks", 0)),
+}
+
+
 class SubmitForm(MarkedForm):
     """Work as a member asks for it; what is left empty is the queue's, the policy's or nobody's to say."""
 
@@ -198,8 +210,11 @@ class SubmitForm(MarkedForm):
             del self.fields["mig_profile"]
 
     def more_fields(self) -> dict[str, forms.Field]:
-        """What is declared once for all ways to ask for work."""
-        return fields_of()
+        """What is declared once for all ways to ask for work; rows that are there already are chosen by name."""
+        fields = fields_of()
+        for name, (view, most) in _CHOSEN.items():
+            fields[name].widget = PickWidget(view, most=most)
+        return fields
 
     def clean_command(self) -> tuple[str, ...]:
         try:

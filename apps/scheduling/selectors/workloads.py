@@ -13,6 +13,7 @@ from apps.fleet.selectors import node_list, session_connection_get
 from apps.fleet.types import SessionConnection
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound
+from apps.kernel.pick_list import Pick
 from apps.kernel.unit_text import mib_text, span_text
 from apps.scheduling.engine.cycle.explain import Words, sentence
 from apps.scheduling.engine.model import types as engine
@@ -184,6 +185,17 @@ def workloads_matching(words: Sequence[str]) -> QuerySet[Workload]:
     numbers = Workload.objects.across().filter(numbered).values("pk")
     found = Workload.objects.across().filter(among).values("pk").union(numbers[:MATCHED_AMONG])
     return Workload.objects.across().filter(pk__in=found).order_by("-created_at", "-pk")
+
+
+def work_picks(tenant: Tenant, actor: Actor, words: Sequence[str], most: int) -> list[Pick]:
+    """Among the newest `MATCHED_AMONG` of the tenant's work that the actor reaches, what has every one of the words in
+    its number or name, at most `most`, by number."""
+    reached = Workload.objects.of(tenant).filter(work_reached(actor)).order_by("-created_at", "-pk")
+    rows = Workload.objects.of(tenant).filter(pk__in=reached.values("pk")[:MATCHED_AMONG])
+    for word in words:
+        rows = rows.filter(Q(no__icontains=word) | Q(name_en__icontains=word) | Q(name_zh__icontains=word))
+    found = rows.order_by("-created_at", "-pk")[:most]
+    return [Pick(row.no, row.no, f"{row.name} · {row.get_state_display()}") for row in found]
 
 
 def _with_place(rows: QuerySet[Workload]) -> QuerySet[Workload]:

@@ -27,6 +27,9 @@ function putBack(form, fields) {
     const [field] = free.splice(place, 1);
     if (isChoice) field.checked = checked;
     else field.value = value;
+    if (isChoice ? checked !== field.defaultChecked : value !== field.defaultValue && field.localName !== "select") {
+      field.closest("details")?.setAttribute("open", "");
+    }
     field.dispatchEvent(new Event("change", { bubbles: true }));
   }
 }

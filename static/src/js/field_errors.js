@@ -55,7 +55,7 @@ function show(place) {
     fields.push(field);
   }
   if (!fields.length) return;
-  fields[0].closest("details")?.setAttribute("open", "");
+  for (const field of fields) field.closest("details")?.setAttribute("open", "");
   fields[0].scrollIntoView({ block: "center" });
   fields[0].focus({ preventScroll: true });
 }
@@ -64,6 +64,8 @@ export function markRefusedFields() {
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.requestConfig.verb === "get") return;
     const { elt } = event.detail;
+    // What only looks on while a form is filled in says nothing about what was refused when it was sent.
+    if (elt.hasAttribute("data-looks-on")) return;
     sent = elt.form ?? elt.closest("form");
     clearAll();
   });

@@ -266,3 +266,33 @@ def test_assets_on_pages(alice, files, volume):  # noqa: F811
     page.post(f"{at}delete/")
     with in_tenant("acme"):
         assert not Asset.objects.exists()
+
+
+@pytest.mark.req("ELA-501")
+def test_a_form_offers_the_newest_version_that_is_ready_and_takes_assets_over_again(
+    api,  # noqa: F811
+    alice,  # noqa: F811
+    asset,
+    publish,
+    member,
+):
+    publish()
+    publish()
+    publish(copies=False)
+    with in_tenant("acme"):
+        asset_make(actor=alice.actor, kind="model", name="no-version-yet", tags=[])
+    offered = alice.page().get("/assets/picks/", {"q": "DIG"}).content.decode()
+    assert re.findall(r'data-value="([^"]*)"', offered) == ["digits:2"]
+    everything = alice.page().get("/assets/picks/").content.decode()
+    assert "no-version-yet" not in everything
+    stranger = member("acme", "tenant_front_line")
+    assert "data-value" not in stranger.page().get("/assets/picks/").content.decode()
+    seeing("n1")
+    found = submit(api, assets=["digits:1:/data/one", "digits:2"])
+    page = alice.page().get("/resources/submit/", {"again": found["uid"]}).content.decode()
+    first, second = f"{asset.uid}:1:/data/one", f"{asset.uid}:2:/datasets/digits"
+    assert f"{first}, {second}</textarea>" in page.replace("\n", "")
+    with in_tenant("acme"):
+        asset_make(actor=alice.actor, kind="model", name="digits", tags=[])
+    offered = alice.page().get("/assets/picks/", {"q": "digits"}).content.decode()
+    assert re.findall(r'data-value="([^"]*)"', offered) == [f"{asset.uid}:2"], "two of a name are told apart"

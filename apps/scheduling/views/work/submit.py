@@ -1,19 +1,22 @@
 """Submit work in the browser: the form, what it would get while it is being filled in, and the submission."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.forms import BoundField
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.module_loading import import_string
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.fleet.mig_profiles import mig_profiles
 from apps.fleet.selectors import spec_list
 from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.picks import OFFERED, picks_shown
 from apps.identity.pages.requests import TenantRequest
 from apps.kernel.errors import WeirError
 from apps.scheduling.engine.model.types import QueueState
@@ -22,46 +25,82 @@ from apps.scheduling.forms.submit import SubmitForm
 from apps.scheduling.models import Queue, Workload
 from apps.scheduling.selectors.entitlements.hourly_price import hourly_price
 from apps.scheduling.selectors.entitlements.resource_tickets import queue_list_of
-from apps.scheduling.selectors.workloads import environment_list, workload_get
+from apps.scheduling.selectors.workloads import environment_list, work_picks, workload_get
 from apps.scheduling.services.cycle.start_estimates import workload_dry_run
 from apps.scheduling.services.workloads.arrays import work_submit
 
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Fields of the form that stand together; `is_rare`: folded, unless one of them says something."""
+
+    title: Any
+    names: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    is_rare: bool = False
+
+
 SECTIONS = (
-    (gettext_lazy("What runs"), ("name", "kind", "purpose", "command", "array", "secrets")),
-    ("", ("web",)),
-    (
+    Section(gettext_lazy("What runs"), ("name", "kind", "command", "image"), ("web",)),
+    Section(
         gettext_lazy("How much, of each share"),
-        (
-            "environment",
-            "spec",
-            "mig_profile",
-            "compute_percent",
-            "memory_mib",
-            "shares",
-            "shares_per_replica",
-            "min_shares",
-            "scratch_disk_mib",
-        ),
+        ("environment", "spec", "mig_profile", "compute_percent", "memory_mib", "shares"),
+        ("whole_cards",),
     ),
-    ("", ("whole_cards", "distinct_devices", "single_node")),
-    (
-        gettext_lazy("When and in which order"),
-        (
-            "queue",
-            "business_system",
-            "priority",
-            "run_minutes",
-            "earliest_start_at",
-            "deadline_at",
-            "placing",
-            "checkpoint_signal",
-            "signal",
-        ),
+    Section(gettext_lazy("Where it waits and how long it runs"), ("queue", "run_minutes", "business_system")),
+    Section(gettext_lazy("Its files"), ("volumes", "outputs")),
+    Section(
+        gettext_lazy("More that the program needs"),
+        ("purpose", "array", "secrets", "assets", "requirements"),
+        is_rare=True,
     ),
-    (gettext_lazy("After other work"), ("after_ok", "after_any", "after", "after_not_ok")),
-    ("", ("image", "volumes", "assets", "outputs", "requirements")),
-    ("", ("urgent", "preemptible", "oversubscribe", "requeue_on_loss", "wait_for_quota")),
+    Section(
+        gettext_lazy("How its shares lie"),
+        ("shares_per_replica", "min_shares", "scratch_disk_mib", "placing"),
+        ("distinct_devices", "single_node", "oversubscribe"),
+        is_rare=True,
+    ),
+    Section(
+        gettext_lazy("Order and time"),
+        ("priority", "earliest_start_at", "deadline_at"),
+        ("urgent", "preemptible", "wait_for_quota"),
+        is_rare=True,
+    ),
+    Section(
+        gettext_lazy("After other work"), ("after_ok", "after_any", "after", "after_not_ok"), is_rare=True
+    ),
+    Section(
+        gettext_lazy("When it is stopped or lost"),
+        ("checkpoint_signal", "signal"),
+        ("requeue_on_loss",),
+        is_rare=True,
+    ),
 )
+
+
+def _parts(form: SubmitForm) -> list[dict[str, Any]]:
+    """The sections as the page shows them; one that is rare is open where it says what the form does not by itself."""
+    parts = []
+    for each in SECTIONS:
+        fields, flags = (
+            [form[name] for name in names if name in form.fields] for names in (each.names, each.flags)
+        )
+        parts.append(
+            {
+                "title": each.title,
+                "fields": fields,
+                "flags": flags,
+                "is_rare": each.is_rare,
+                "is_open": any(_says_something(field) for field in (*fields, *flags)),
+            }
+        )
+    return parts
+
+
+def _says_something(field: BoundField) -> bool:
+    empty = field.field.empty_values
+    value, usual = field.value(), field.field.initial
+    return not (value in empty and usual in empty) and value is not False and value != usual
 
 
 def _form(request: TenantRequest, *args: Any, **kwargs: Any) -> SubmitForm:
@@ -105,9 +144,9 @@ def submit(request: TenantRequest) -> HttpResponse:
         messages.success(request, _("%(no)s is submitted.") % {"no": row.no})
         return go(request, "workloads:workload", row.uid)
     again = _again(request)
-    form = _form(request, initial=asked_again(again) if again else None)
-    parts = [(title, [form[name] for name in names if name in form.fields]) for title, names in SECTIONS]
-    context = {"parts": parts, "again": again, "left_out": left_out(again) if again else []}
+    found = asked_again(again, request.actor) if again else {}
+    parts = _parts(_form(request, initial=found))
+    context = {"parts": parts, "again": again, "left_out": left_out(again, found) if again else []}
     return show(request, "scheduling/submit", context)
 
 
@@ -115,6 +154,14 @@ def _again(request: TenantRequest) -> Workload | None:
     """The work that is to be asked for once more, if one is named that the reader reaches."""
     uid = cleaned(AgainForm(request.GET))["again"]
     return workload_get(request.entered_tenant, uid, actor=request.actor) if uid else None
+
+
+@require_safe
+@page("resources.operate")
+def work_choices(request: TenantRequest) -> HttpResponse:
+    """What a field of work offers: other work, which it is to run after."""
+    tenant = request.entered_tenant
+    return picks_shown(request, lambda words: work_picks(tenant, request.actor, words, OFFERED + 1))
 
 
 @require_POST
