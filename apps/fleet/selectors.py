@@ -359,6 +359,21 @@ def log_read(
     return LogExcerpt(text, next_offset, ended, *whose)
 
 
+def log_bytes_read(*, workload_uid: UUID | str, offset: int, limit: int) -> bytes:
+    """At most `limit` bytes (a MiB at most) of a workload's output from any byte `offset`, as they were kept; nothing
+    where there is no more yet. Of a workload with several slices the outputs follow one another without a gap, the next
+    once all of the one before has come."""
+    found, most = b"", min(limit, LOG_LIMIT_BYTES)
+    for row in slice_list(workload_uids=[workload_uid]):
+        kept = _kept(row)
+        if offset < kept:
+            found += _bytes(row, offset, min(most - len(found), kept - offset))
+        offset = max(0, offset - kept)
+        if len(found) >= most or row.closed_at is None:
+            break
+    return found
+
+
 def log_end_read(*, workload_uid: UUID | str, characters: int) -> str:
     """The last that a workload has printed, of the slice that began last; at most so many characters."""
     row = slice_list(workload_uids=[workload_uid]).last()
@@ -376,14 +391,26 @@ def _is_cut(row: Slice, inner: int) -> bool:
 
 
 def _piece(row: Slice, offset: int, limit: int) -> tuple[str, int]:
+    text = _bytes(row, offset, limit).decode(errors="ignore")
+    return text, offset + len(text.encode())
+
+
+def _kept(row: Slice) -> int:
+    """How many bytes of its output are kept: beyond the bound none is, nor a character that lies on it."""
+    if row.log_next <= LOG_MAX_BYTES:
+        return row.log_next
+    last = LogChunk.objects.filter(slice=row).order_by("offset").last()
+    return last.offset + last.size if last else 0
+
+
+def _bytes(row: Slice, offset: int, limit: int) -> bytes:
     chunks = LogChunk.objects.filter(slice=row, offset__lt=offset + limit, offset__gt=offset - _CHUNK_BYTES)
     data = b""
     for chunk in chunks.order_by("offset"):
         start = offset + len(data) - chunk.offset
         if 0 <= start < chunk.size:
             data += chunk.text.encode()[start:]
-    text = data[:limit].decode(errors="ignore")
-    return text, offset + len(text.encode())
+    return data[:limit]
 
 
 _CHUNK_BYTES = 64 * 1024

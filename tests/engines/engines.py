@@ -13,10 +13,17 @@ from apps.centers.adapters.base import CallLimits, CenterAdapter, JobMessage, Qu
 from apps.centers.adapters.kinds import adapter_of
 from apps.centers.adapters.slurm.adapter import SlurmAdapter
 from tests.harness.bad_network import BadNetwork, bad_network
+from tests.harness.local_pool import AdapterThere, LocalPool
 from tests.harness.slurm import USER, Cluster
 
 # Whether what answers under a kind is the engine itself and not a stand-in.
-REAL = {"slurm": True}
+REAL = {"local": True, "slurm": True}
+# Kinds that nothing is sent to over a network, and what of the suite does not apply to them for that reason.
+WIRELESS = {
+    "local": "our own pool is called in the portal's process: no wire, no credential on it, and no second clock"
+}
+# Kinds that keep output as text: a NUL becomes another character.
+TEXT_LOGS = frozenset({"local"})
 # A call is given up after so long where a test waits for that.
 SHORT = CallLimits(connect_s=2, answer_s=1.5)
 
@@ -104,6 +111,37 @@ def slurm_engine(cluster: Cluster) -> Iterator[SlurmEngine]:
     """The cluster behind a network of its own."""
     with bad_network(cluster.address) as network:
         yield SlurmEngine(cluster, network)
+
+
+class NoNetwork:
+    """Before an engine without a wire: nothing is ever asked over it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+
+@dataclass
+class LocalEngine:
+    """Our own pool, called in a process of its portal."""
+
+    kind: ClassVar[str] = "local"
+    pool: LocalPool
+    network: NoNetwork
+
+    def adapter(self) -> AdapterThere:
+        return AdapterThere(self.pool)
+
+    def whole(self) -> Quantities:
+        return Quantities(cpu=1, memory=100, npu=4)
+
+    def count(self, key: str) -> int:
+        return int(self.pool.scalar("SELECT count(*) FROM scheduling_workload WHERE client_key = %s", key))
+
+
+@contextmanager
+def local_engine(pool: LocalPool) -> Iterator[LocalEngine]:
+    """The pool of a portal of its own."""
+    yield LocalEngine(pool, NoNetwork())
 
 
 def job(command: str, quantities: Quantities | None = None, **environment: str) -> JobMessage:
