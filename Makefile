@@ -22,7 +22,7 @@ WORKERS ?= 2
 COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 
-.PHONY: help run serve stop reset test unit lint format bench pictures cards engines assets openapi requirements ratchets lock libraries env env-dev python
+.PHONY: help run serve stop reset test unit lint format bench pictures cards engines ray assets openapi requirements ratchets lock libraries env env-dev python
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -76,6 +76,9 @@ cards: env-dev ## Run the tests of an NVIDIA card; CARD_PYTHON names a Python wi
 engines: env-dev ## Run the suite of the adapters on every kind of centre installed here, a line of JSON for each
 	@exec $(PY) -m tests.engines $(ARGS)
 
+ray: env-dev ## Install a Ray outside the checkout, for the tests of centres of that kind
+	@$(PY) -m tests.harness.ray_install
+
 libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and Lightning on the device beside the CPU
 	@$(PY) -m pip install --quiet --no-input --no-deps --require-hashes -r requirements/libraries.txt
 	@exec env OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR):$(CURDIR)/client $(PY) -m tests.libraries \
@@ -97,7 +100,7 @@ ratchets: env-dev ## Take what is mended out of the ratchets of gates/
 	@$(PY) -m gates.static_types --shrink
 
 lock: env-dev ## Lock the newest allowed versions of all packages, with hashes
-	@for name in base assets dev; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
+	@for name in base assets dev ray; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
 	@$(COMPILE) --excludes requirements/excluded.in requirements/libraries.in -o requirements/libraries.txt
 	@! grep -nE '://|--(index|extra-index|find-links)' requirements/*.txt
 

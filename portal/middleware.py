@@ -37,6 +37,7 @@ from apps.identity.pages.requests import PortalRequest, Role
 from apps.identity.pages.sessions import is_over
 from apps.identity.services.tokens import api_token_user
 from apps.identity.services.users import tenants_of
+from apps.jointcloud.api.wire import envelope_of
 from apps.kernel.actor import ANONYMOUS, Actor, ActorKind
 from apps.kernel.errors import Busy, Forbidden, InvalidInput, NotFound, Unauthenticated, WeirError, busy_of
 from apps.kernel.log_context import log_context, log_known
@@ -53,6 +54,9 @@ _OPEN_WITH_FIRST_PASSWORD = ("/account/password/", "/logout/", "/i18n/", "/stati
 # What answers whether or not somebody has set the centre up: files, probes, nodes, and the setup itself.
 _BARE = ("/static/", "/healthz", "/readyz", "/metrics", "/api/agent/")
 _OPEN_BEFORE_SETUP = (*_BARE, "/setup/", "/i18n/", "/api/v1/setup", "/api/schema/")
+# The interfaces of Annex A, which have one form for whatever becomes of a call.
+_ANNEX_A = ("/scheduler/", "/openapi/")
+_API = ("/api/", *_ANNEX_A)
 Handler = Callable[[PortalRequest], HttpResponse]
 _UNDER_TENANT = re.compile(r"^/t/([a-z][a-z0-9]{1,30})(/.*)$")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
@@ -134,7 +138,7 @@ def set_up_first(get_response: Handler) -> Handler:
         is_open = request.entered_tenant is not None or request.path_info.startswith(_OPEN_BEFORE_SETUP)
         if is_open or centre_is_set_up():
             return get_response(request)
-        return refuse(request, NotSetUp()) if request.path_info.startswith("/api/") else redirect("/setup/")
+        return refuse(request, NotSetUp()) if request.path_info.startswith(_API) else redirect("/setup/")
 
     return handle
 
@@ -211,7 +215,7 @@ def _first_password(request: PortalRequest) -> HttpResponse | None:
     is_due = request.user.is_authenticated and not request.by_token and request.user.must_change_password
     if not is_due or request.path_info.startswith(_OPEN_WITH_FIRST_PASSWORD):
         return None
-    if request.path_info.startswith("/api/"):
+    if request.path_info.startswith(_API):
         return refuse(request, FirstPassword())
     return redirect("/account/password/")
 
@@ -226,7 +230,7 @@ def _act(request: PortalRequest) -> None:
         request.user, request.by_token, request.token_expires_at = token.user, True, token.expires_at
         request._cached_user = token.user
         _enter_by_token(request, token)
-    elif request.path_info.startswith("/api/") and request.user.is_authenticated:
+    elif request.path_info.startswith(_API) and request.user.is_authenticated:
         _enter_by_header(request, request.user, None)
     if request.user.is_authenticated:
         request.actor = actor = actor_of(request, request.user)
@@ -356,10 +360,12 @@ def refuse(request: HttpRequest, error: WeirError) -> HttpResponse:
 
 def is_program(request: HttpRequest) -> bool:
     """Whether it reads answers in the API's form: by its address, or as it came with a token, as no browser does."""
-    return request.path_info.startswith("/api/") or getattr(request, "by_token", False)
+    return request.path_info.startswith(_API) or getattr(request, "by_token", False)
 
 
 def _refusal(request: HttpRequest, error: WeirError) -> HttpResponse:
+    if request.path_info.startswith(_ANNEX_A):
+        return JsonResponse(envelope_of(error.as_json(), error.status), status=error.status)
     if is_program(request):
         return JsonResponse(error.as_json(), status=error.status)
     is_fragment = request.headers.get("HX-Request") == "true"

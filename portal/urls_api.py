@@ -3,6 +3,7 @@
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
+from apps.jointcloud.api.urls import annex_urlpatterns
 from portal import probes
 
 urlpatterns = [
@@ -13,6 +14,7 @@ urlpatterns = [
     path("api/v1/", include("apps.fleet.api.urls")),
     path("api/v1/", include("apps.centers.api.urls")),
     path("api/v1/", include("apps.scheduling.api.urls")),
+    path("api/v1/", include("apps.jointcloud.api.urls")),
     path("api/v1/", include("apps.images.api.urls")),
     path("api/v1/", include("apps.rollouts.api.urls")),
     path("api/v1/", include("apps.telemetry.api.urls")),
@@ -31,6 +33,7 @@ urlpatterns = [
     path("api/agent/v1/", include("apps.fleet.api.agent_urls")),
     path("api/agent/v1/", include("apps.rollouts.api.agent_urls")),
     path("api/agent/v1/", include("apps.images.api.agent_urls")),
+    *annex_urlpatterns,
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
 ]

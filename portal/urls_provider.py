@@ -28,6 +28,7 @@ urlpatterns = [
     path("catalogue/", include("apps.console.selling.urls")),
     path("pool/", include("apps.fleet.urls")),
     path("", include("apps.centers.urls")),
+    path("", include("apps.jointcloud.urls_operator")),
     path("images/", include("apps.images.urls_operator")),
     path("assets/", include("apps.assets.urls_operator")),
     path("scheduling/", include("apps.scheduling.views.urls_operator")),

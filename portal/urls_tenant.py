@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("apps.orders.urls")),
     path("", include("apps.approvals.urls")),
     path("tickets/", include("apps.tickets.urls")),
+    path("", include("apps.jointcloud.urls")),
     path("resources/", include("apps.scheduling.views.urls_tenant")),
     path("files/", include("apps.storage.urls")),
     path("images/", include("apps.images.urls")),

@@ -18,6 +18,7 @@ from apps.billing.events import (
     UsageRefused,
 )
 from apps.cases.events import CaseChanged
+from apps.centers.events import CenterStatusChanged, RemoteTaskChanged, ResourceSpecRemoved
 from apps.centre.events import CentreOpened
 from apps.conformance import tasks as conformance_tasks
 from apps.conformance.events import RunAsked
@@ -27,6 +28,8 @@ from apps.identity import tasks as identity_tasks
 from apps.identity.events import MembershipEnded, PasswordResetAsked, TokensEnded
 from apps.images import tasks as image_tasks
 from apps.images.events import VersionAsked, VersionMoved, VersionsGone
+from apps.jointcloud import tasks as jointcloud_tasks
+from apps.jointcloud.events import ReplicasWait
 from apps.kernel.wiring import after, recorder, within
 from apps.orders import tasks as order_tasks
 from apps.orders.events import OrderMade
@@ -72,6 +75,7 @@ from portal.subscribers import (
     funds,
     hooks,
     images,
+    jobs,
     limits,
     orders,
     outputs,
@@ -204,6 +208,14 @@ within(WorkloadEnded, images.work_ended)
 after(VersionMoved, lambda event: image_tasks.build_follow.delay(event.uid))
 # Sweep: registry_tidy, every hour.
 after(VersionsGone, lambda event: image_tasks.repositories_tidy.delay(list(event.repositories)))
+
+# --- centres of the network → jobs over them ------------------------------------------------------------------------
+
+within(ResourceSpecRemoved, jobs.spec_removed)
+# Sweep of these: jobs_sweep, every few seconds.
+after(RemoteTaskChanged, jobs.remote_task_changed)
+after(ReplicasWait, lambda event: jointcloud_tasks.jobs_place.delay())
+after(CenterStatusChanged, lambda event: jointcloud_tasks.jobs_sweep.delay())
 
 # --- alarms ------------------------------------------------------------------------------------------------------
 

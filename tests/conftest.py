@@ -29,12 +29,13 @@ from apps.tenancy.services import tenant_provision
 from portal.devstack.servers.servers import Servers
 from tests.harness import database
 from tests.harness.portal import SHARED, journey, stack  # noqa: F401
+from tests.harness.ray import ray  # noqa: F401
 from tests.harness.slurm import slurm  # noqa: F401
 
 PASSWORD = "correct-horse-9"
 # Groups, and folders of what is in none, by the time they take, the longest first.
-LONGEST = ("conformance", "portal", "portal pages", "high availability", "engines", "agent", "pool", "upgrade", "shim",
-           "stack", "tls", "tests/sessions", "world")  # fmt: skip
+LONGEST = ("conformance", "portal", "portal pages", "high availability", "engines", "engine ray", "agent", "pool",
+           "upgrade", "shim", "stack", "tls", "tests/sessions", "world")  # fmt: skip
 
 
 @dataclass(frozen=True)

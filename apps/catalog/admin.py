@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from apps.catalog import admin_acts as acts
@@ -23,11 +23,9 @@ from apps.catalog.models import (
 )
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.permissions import CouponPermission
-from apps.catalog.selectors.coupons import coupon_activity_summary, coupon_claim_totals
+from apps.catalog.selectors.coupons import coupon_activity_summary
 from apps.catalog.selectors.processes import process_template_list
-from apps.catalog.states import ActivityState, CouponState
 from apps.identity.admin_base import Act, OperatorAdmin, OperatorInline, column, money
-from apps.kernel.money import bill_round
 
 
 @admin.register(Category)
@@ -145,22 +143,11 @@ class PriceVersionAdmin(OperatorAdmin):
 @admin.register(CouponBudget)
 class CouponBudgetAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("operator:coupon_budgets", "")
     list_display = ["year", "amount_cny", "updated_at"]
     fields = ["year", "amount_cny", "updated_at"]
     readonly_fields = ["amount_cny"]
-    add_act = Act(
-        "add", _("Set a year's budget"), CouponPermission.MANAGE, acts.coupon_budget_set, acts.BudgetForm
-    )
-    row_acts = [
-        Act(
-            "set",
-            _("Change the budget"),
-            CouponPermission.MANAGE,
-            acts.coupon_budget_set,
-            acts.BudgetForm,
-            initial=lambda row: {"year": row.year, "amount": bill_round(row.amount)},
-        )
-    ]
+    add_page = (CouponPermission.MANAGE, "operator:coupon_budgets")
 
     @column(description=_("amount (CNY)"), ordering="amount")
     def amount_cny(self, row: CouponBudget) -> str:
@@ -170,6 +157,7 @@ class CouponBudgetAdmin(OperatorAdmin):
 @admin.register(CouponActivity)
 class CouponActivityAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("operator:coupon_activity", "uid")
     list_display = [
         "name_zh", "name_en", "shown_state", "value", "quantity", "claimed_count", "issued", "claimed", "used",
         "valid_until",
@@ -181,32 +169,7 @@ class CouponActivityAdmin(OperatorAdmin):
     ]  # fmt: skip
     readonly_fields = ["value", "least", "issued", "claimed", "used"]
     search_fields = ["name_zh", "name_en"]
-    add_act = Act(
-        "add",
-        _("Draft an activity"),
-        CouponPermission.MANAGE,
-        acts.coupon_activity_create,
-        acts.ActivityForm,
-    )
-    row_acts = [
-        Act(
-            "issue",
-            _("Issue"),
-            CouponPermission.MANAGE,
-            acts.coupon_activity_issue,
-            hint=_("Tenants see and claim its coupons; the budget of this year must suffice."),
-            applies=lambda row: row.state == ActivityState.DRAFT,
-        ),
-        Act(
-            "end",
-            _("End"),
-            CouponPermission.MANAGE,
-            acts.coupon_activity_end,
-            hint=_("Nobody claims any more; claimed coupons stay good."),
-            is_danger=True,
-            applies=lambda row: row.state == ActivityState.ISSUED,
-        ),
-    ]
+    add_page = (CouponPermission.MANAGE, "operator:coupon_activity_new")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CouponActivity]:
         return coupon_activity_summary()
@@ -225,7 +188,7 @@ class CouponActivityAdmin(OperatorAdmin):
 
     @column(description=_("issued (CNY)"))
     def issued(self, row: CouponActivity) -> str:
-        return money(row.issued_value if row.state != ActivityState.DRAFT else 0)
+        return money(row.issued_value)
 
     @column(description=_("claimed (CNY)"))
     def claimed(self, row: CouponActivity) -> str:
@@ -248,6 +211,7 @@ class RedemptionInline(OperatorInline):
 @admin.register(Coupon)
 class CouponAdmin(OperatorAdmin):
     view_permission = P.VIEW
+    page = ("operator:coupon", "uid")
     list_display = ["code", "tenant", "activity", "shown_state", "value", "rest", "claimed_by", "created_at"]
     list_filter = ["state", "tenant", "activity"]
     list_select_related = ["tenant", "activity", "claimed_by"]
@@ -255,26 +219,6 @@ class CouponAdmin(OperatorAdmin):
     inlines = [RedemptionInline]
     fields = ["code", "tenant", "activity", "state", "value", "rest", "claimed_by", "created_at"]
     readonly_fields = ["value", "rest"]
-    above_list = "operator/coupon_totals.html"
-    row_acts = [
-        Act(
-            "recall",
-            _("Recall"),
-            CouponPermission.MANAGE,
-            acts.coupon_recall,
-            acts.RecallForm,
-            hint=_("What remains of it can no longer be used."),
-            is_danger=True,
-            applies=lambda row: row.state == CouponState.CLAIMED,
-        )
-    ]
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, object] | None = None
-    ) -> HttpResponse:
-        """Above the list: what each tenant has claimed (PLAT-OPS-33, PLAT-OPS-36)."""
-        totals = coupon_claim_totals()
-        return super().changelist_view(request, {"totals": totals, **(extra_context or {})})
 
     @column(description=_("state"), is_state=True)
     def shown_state(self, row: Coupon) -> tuple[str, str]:

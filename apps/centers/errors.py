@@ -40,3 +40,10 @@ class ResourceSpecInUse(Conflict):
 
     code = "resource_spec_in_use"
     default_cure = _("Make another specification, or take this one away from all centres first.")
+
+
+class CenterTakesNoWork(Conflict):
+    """The centre is drained, or not available now."""
+
+    code = "center_takes_no_work"
+    default_cure = _("Choose another centre, or wait until it is available.")

@@ -34,3 +34,13 @@ class CenterStatusChanged(Event):
     name: str
     status: int
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTaskChanged(Event):
+    """A remote task has another state. `owner` is what its maker gave; states are of `RemoteState`."""
+
+    key: str
+    owner: str
+    before: str
+    after: str

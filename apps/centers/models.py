@@ -6,7 +6,7 @@ from django.db.models.lookups import LessThan
 from django.utils.translation import gettext_lazy as _
 
 from apps.centers.adapters.base import Quantities
-from apps.centers.states import CenterStatus, Trouble
+from apps.centers.states import OPEN_STATES, CenterStatus, RemoteState, Trouble, Wanted
 from apps.centers.types import AMOUNT_MOST, AMOUNTS, SPEC_AMOUNT_MOST, quantity_texts
 
 # "Under 64 bytes" of tables 1 and 3.
@@ -17,6 +17,9 @@ SECONDS_MOST = 7 * 86_400
 PRICE_MOST = 10**12
 POWER_MOST_W = 10**9
 ERROR_MOST = 500
+# What every engine takes as a name: small letters, digits and dashes inside.
+KEY_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+OWNER_MOST = 200
 # Of a specification: the columns of `AMOUNTS`, in their order.
 AMOUNT_COLUMNS = ("cpu", "gpu", "npu", "mlu", "memory_mb", "storage_gb", "user_define")
 # Of an offer: what is kept of it, each from 0.
@@ -36,7 +39,8 @@ class Center(models.Model):
     """An AI computing centre on the network (table 1), and how it is reached and watched.
 
     `revision` counts the changes of how it is reached: an answer to an older one is not believed. `status` is what its
-    answers say of it; `is_drained` what an operator says: it gets no new work.
+    answers say of it; `is_drained` what an operator says: it gets no new work. `disbelieved_count`: how many reports of
+    its jobs could not be true and changed nothing.
     """
 
     ai_center_id = models.CharField(_("number"), max_length=TEXT_BYTES, unique=True)
@@ -56,6 +60,7 @@ class Center(models.Model):
     trouble = models.CharField(_("trouble"), max_length=12, choices=Trouble, blank=True)
     error = models.CharField(_("last error"), max_length=ERROR_MOST, blank=True)
     error_at = models.DateTimeField(_("last error at"), null=True, blank=True)
+    disbelieved_count = models.PositiveBigIntegerField(_("reports not believed"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
@@ -304,3 +309,76 @@ class SpecOffer(models.Model):
             getattr(free, name) // getattr(wanted, name) for name in AMOUNTS if getattr(wanted, name)
         ]
         return min(fits)
+
+
+class RemoteTask(models.Model):
+    """One attempt of one replica at a centre: what was sent under a key, what is wanted of it, how far it is.
+
+    `key` becomes the engine's own name of the job. `owner` says who asked, in words of the layer above alone.
+    `revision` counts its changes. `state_at`: since when it is so; `seen_at`: of which moment the centre's last report
+    is. `sent_at`: when it was last begun to send. `is_left`: it counts as over, and the centre may still have it.
+    """
+
+    center = models.ForeignKey(Center, on_delete=models.PROTECT, related_name="remote_tasks")
+    key = models.CharField(_("key"), max_length=TEXT_BYTES, unique=True)
+    owner = models.CharField(_("for"), max_length=OWNER_MOST)
+    quantities = models.JSONField(default=dict)
+    image = models.CharField(_("image"), max_length=ERROR_MOST, blank=True)
+    time_limit_s = models.PositiveIntegerField(_("time limit (s)"), null=True, blank=True)
+    desired = models.CharField(_("wanted"), max_length=4, choices=Wanted, default=Wanted.RUN)
+    state = models.CharField(_("state"), max_length=9, choices=RemoteState, default=RemoteState.NEW)
+    state_at = models.DateTimeField(_("since"))
+    is_left = models.BooleanField(default=False)
+    native_id = models.CharField(_("number there"), max_length=TEXT_BYTES, blank=True)
+    native_state = models.CharField(_("state there"), max_length=TEXT_BYTES, blank=True)
+    cause = models.CharField(_("cause"), max_length=ERROR_MOST, blank=True)
+    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    exit_code = models.IntegerField(_("exit code"), null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(_("last report"), null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("remote task")
+        verbose_name_plural = _("remote tasks")
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(name="remote_task_key", condition=Q(key__regex=KEY_PATTERN)),
+            models.CheckConstraint(name="remote_task_state", condition=Q(state__in=RemoteState.values)),
+            models.CheckConstraint(name="remote_task_desired", condition=Q(desired__in=Wanted.values)),
+            models.CheckConstraint(
+                name="remote_task_left", condition=Q(is_left=False) | ~Q(state__in=OPEN_STATES)
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["center", "id"],
+                name="remote_task_open",
+                condition=Q(state__in=OPEN_STATES) | Q(is_left=True),
+            ),
+            models.Index(fields=["center", "-created_at", "-id"], name="remote_task_listed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it stays as it is."""
+        return self.state not in OPEN_STATES
+
+
+class RemoteMessage(models.Model):
+    """Command and environment of a remote task, sealed: they may hold secrets. Gone when the task is over."""
+
+    task = models.OneToOneField(RemoteTask, on_delete=models.CASCADE, related_name="message")
+    sealed = models.TextField(editable=False)
+
+    class Meta:
+        verbose_name = _("message of a remote task")
+        verbose_name_plural = _("messages of remote tasks")
+
+    def __str__(self) -> str:
+        return str(self.task_id)

@@ -1,15 +1,36 @@
-"""One centre, asked again and again by whoever watches it."""
+"""One centre, asked again and again by whoever watches it, sent what is wanted there, and followed."""
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from time import monotonic
 
 from django.utils import timezone, translation
 
-from apps.centers.adapters.base import CenterAdapter, CenterError
-from apps.centers.models import Center
-from apps.centers.services.calls import center_asked, error_text
+from apps.centers.adapters.base import Ability, CenterAdapter, CenterError, CenterRefused
+from apps.centers.models import Center, RemoteTask
+from apps.centers.selectors import (
+    remote_tasks_new,
+    remote_tasks_open,
+    remote_tasks_sent,
+    remote_tasks_to_stop,
+)
+from apps.centers.services.calls import center_asked, error_text, job_sent, job_stopped, jobs_asked
+from apps.centers.services.following import (
+    is_news,
+    remote_task_gone,
+    remote_task_lose,
+    report_keep,
+    report_strange,
+    send_begin,
+    send_dropped,
+    send_refused,
+    send_taken,
+    send_unanswered,
+)
 from apps.centers.services.sampling import center_adapter, center_answered, center_failed
+from apps.centers.states import RemoteState, Wanted
 from apps.kernel.actor import SYSTEM
 
 log = logging.getLogger("weir.centers")
@@ -18,20 +39,59 @@ POLL_MOST_S = 60.0
 _POLL_LEAST_S = 1.0
 # A slow centre is asked for no more than this part of the time.
 _SHARE = 0.25
+# How often jobs are asked for while there are some: with the call itself a change is known within 5 s.
+FOLLOW_S = 3.0
+# What was sent can still arrive for so long: longer than an adapter waits for an answer. Only then is what the centre
+# does not have sent again, so that a request which is still under way never meets a second one.
+SETTLE_S = 30.0
+# A job that the centre does not know for so long is lost there: its books may come later than its controller forgets.
+MISSING_S = 60.0
+# A job is asked again to end after so long.
+_STOP_AGAIN_S = 15.0
+# Of one question. Of one turn of sending: what runs is followed between.
+_KEYS_MOST = 500
+_SENDING_S = 2.0
+_SENDS_MOST = 200
 
 
 class CenterWatch:
-    """Asks one centre what it holds, and keeps what it says. Its connections stay open while it is reached as it was.
+    """Asks one centre what it holds, sends it work and follows that. Its connections stay open while it is reached as
+    it was. Between the turns it holds nothing that the database does not.
 
     Args:
         center_id: the key of its row.
+        holds: whether the centre is still ours to send to; asked in the transaction that begins each sending.
     """
 
-    def __init__(self, center_id: int) -> None:
+    def __init__(self, center_id: int, holds: Callable[[], bool] = lambda: True) -> None:
         self._center_id = center_id
+        self._holds = holds
         self._revision = 0
         self._adapter: CenterAdapter | None = None
         self._failures = 0
+        self._ask_at_s = 0.0
+        self._follow_at_s = 0.0
+        self._failing_from_s: float | None = None
+        # By the task's row: since when it lacks, and when it was last asked to end.
+        self._missing: dict[int, float] = {}
+        self._stopped: dict[int, float] = {}
+        self._told: set[str] = set()
+
+    def turn(self) -> float | None:
+        """Do what is due: ask, follow, stop, send. The seconds until the next turn, None where there is no such centre
+        any more. May be called earlier when there is something new."""
+        if monotonic() >= self._ask_at_s:
+            pause_s = self.ask()
+            if pause_s is None:
+                return None
+            self._ask_at_s = monotonic() + pause_s
+        is_more = False
+        # A centre that does not even say what it holds is sent nothing and asked nothing else.
+        if not self._failures:
+            with translation.override("en"):
+                is_more = self._work()
+        next_s = self._ask_at_s if self._failures else min(self._ask_at_s, self._follow_at_s)
+        return 0.0 if is_more else max(0.0, next_s - monotonic())
 
     def ask(self) -> float | None:
         """Ask once; the seconds until the next time, None where there is no such centre any more.
@@ -52,8 +112,9 @@ class CenterWatch:
             if self._failures == 1:
                 log.warning("centre %s: %s", center.ai_center_id, error_text(error))
             center_failed(actor=SYSTEM, center=center, asked_at=asked_at, error=error)
+            self._lose(center, error)
         else:
-            self._failures = 0
+            self._failures, self._failing_from_s = 0, None
             center_answered(actor=SYSTEM, center=center, answer=answer)
         return self._pause_s(center, monotonic() - began_s)
 
@@ -79,3 +140,133 @@ class CenterWatch:
         # One that is slow is heard again before it counts as silent.
         most_s = max(_POLL_LEAST_S, center.stale_after_s / 3)
         return min(most_s, max(POLL_S, took_s / _SHARE))
+
+    def _lose(self, center: Center, error: CenterError) -> None:
+        """Of a centre that this watch has asked in vain for too long nothing is known. What nobody asked meanwhile, as
+        while the portal itself was away, does not count."""
+        now_s = monotonic()
+        if self._failing_from_s is None:
+            self._failing_from_s = now_s
+        if now_s - self._failing_from_s < center.lost_after_s:
+            return
+        cause = f"The centre gave no good answer for {center.lost_after_s} s: {error_text(error)}"
+        for pk in remote_tasks_open(center):
+            remote_task_lose(actor=SYSTEM, pk=pk, cause=cause[:500])
+
+    def _work(self) -> bool:
+        """Follow what is there, stop what is to end, send what is new; whether there is more to send."""
+        center = Center.objects.filter(pk=self._center_id).first()
+        if center is None:
+            return False
+        try:
+            adapter = self._adapter_of(center)
+            if Ability.JOBS not in adapter.abilities:
+                self._follow_at_s = self._ask_at_s
+                self._refuse(center)
+                return False
+            if monotonic() >= self._follow_at_s:
+                began_s = monotonic()
+                self._follow(center, adapter)
+                took_s = monotonic() - began_s
+                self._follow_at_s = monotonic() + max(FOLLOW_S, took_s / _SHARE)
+            self._stop(center, adapter)
+            return self._send_new(center, adapter)
+        except CenterError as error:
+            log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
+            self._follow_at_s = monotonic() + POLL_S
+            return False
+
+    def _refuse(self, center: Center) -> None:
+        for pk in remote_tasks_new(center, _SENDS_MOST):
+            if send_begin(actor=SYSTEM, pk=pk, holds=self._holds) is not None:
+                send_refused(actor=SYSTEM, pk=pk, cause="The adapter of this centre sends no jobs.")
+
+    def _follow(self, center: Center, adapter: CenterAdapter) -> None:
+        rows = remote_tasks_sent(center)
+        there = {row.pk for row in rows}
+        self._missing = {pk: since_s for pk, since_s in self._missing.items() if pk in there}
+        self._stopped = {pk: at_s for pk, at_s in self._stopped.items() if pk in there}
+        for first in range(0, len(rows), _KEYS_MOST):
+            part = rows[first : first + _KEYS_MOST]
+            asked_at = timezone.now()
+            found = jobs_asked(adapter, [row.key for row in part])
+            strange = found.keys() - {row.key for row in part}
+            if strange:
+                report_strange(actor=SYSTEM, center=center, count=len(strange))
+                self._tell(center, f"{len(strange)} reports of jobs that it was not asked for")
+            for row in part:
+                seen = found.get(row.key)
+                if seen is None:
+                    self._absent(center, adapter, row)
+                    continue
+                self._missing.pop(row.pk, None)
+                if is_news(row, seen) and (
+                    fault := report_keep(actor=SYSTEM, pk=row.pk, seen=seen, asked_at=asked_at)
+                ):
+                    self._tell(center, f"its report of {row.key}: {fault}")
+
+    def _tell(self, center: Center, what: str) -> None:
+        """Say once what is not believed."""
+        if what not in self._told and len(self._told) < 1000:
+            self._told.add(what)
+            log.warning("centre %s is not believed: %s", center.ai_center_id, what)
+
+    def _absent(self, center: Center, adapter: CenterAdapter, row: RemoteTask) -> None:
+        """The centre does not know a job that was sent."""
+        if row.sent_at is not None and timezone.now() - row.sent_at < timedelta(seconds=SETTLE_S):
+            # What was asked for may still be under way.
+            return
+        if row.is_over:
+            remote_task_gone(actor=SYSTEM, pk=row.pk)
+        elif row.state != RemoteState.SENDING:
+            if monotonic() - self._missing.setdefault(row.pk, monotonic()) >= MISSING_S:
+                cause = "The centre knows nothing of it any more."
+                remote_task_lose(actor=SYSTEM, pk=row.pk, cause=cause)
+        elif row.desired == Wanted.STOP:
+            send_dropped(actor=SYSTEM, pk=row.pk)
+        else:
+            self._send(center, adapter, row.pk, row.key)
+
+    def _stop(self, center: Center, adapter: CenterAdapter) -> None:
+        for row in remote_tasks_to_stop(center):
+            now_s = monotonic()
+            if now_s - self._stopped.get(row.pk, -_STOP_AGAIN_S) < _STOP_AGAIN_S:
+                continue
+            self._stopped[row.pk] = now_s
+            try:
+                job_stopped(adapter, row.native_id)
+            except CenterRefused as error:
+                # What has become of it is told when it is followed.
+                log.warning("centre %s does not stop %s: %s", center.ai_center_id, row.key, error_text(error))
+            # The end is seen at once.
+            self._follow_at_s = min(self._follow_at_s, now_s + 1.0)
+
+    def _send_new(self, center: Center, adapter: CenterAdapter) -> bool:
+        rows, began_s = remote_tasks_new(center, _SENDS_MOST), monotonic()
+        keys = dict(RemoteTask.objects.filter(pk__in=rows).values_list("pk", "key"))
+        for place, pk in enumerate(rows):
+            if monotonic() - began_s > _SENDING_S:
+                return place < len(rows)
+            if pk in keys and not self._send(center, adapter, pk, keys[pk]):
+                return False
+        return len(rows) == _SENDS_MOST
+
+    def _send(self, center: Center, adapter: CenterAdapter, pk: int, key: str) -> bool:
+        """Send one job; whether another may be sent now."""
+        if not self._holds():
+            log.warning("centre %s is another's to send to now", center.ai_center_id)
+            return False
+        message = send_begin(actor=SYSTEM, pk=pk, holds=self._holds)
+        if message is None:
+            return True
+        try:
+            native_id = job_sent(adapter, message, key)
+        except CenterRefused as error:
+            send_refused(actor=SYSTEM, pk=pk, cause=error_text(error))
+        except CenterError as error:
+            send_unanswered(actor=SYSTEM, pk=pk, cause=error_text(error))
+            log.warning("centre %s and %s: %s", center.ai_center_id, key, error_text(error))
+            return False
+        else:
+            send_taken(actor=SYSTEM, pk=pk, native_id=native_id)
+        return True

@@ -1,9 +1,13 @@
 """Reading the centres, which are the operators'."""
 
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from apps.centers.models import Center, ResourceSpec, SpecOffer
+from apps.centers.models import Center, RemoteTask, ResourceSpec, SpecOffer
+from apps.centers.states import OPEN_STATES, SENT_STATES, RemoteState, Wanted
 from apps.kernel.errors import NotFound
 
 
@@ -16,6 +20,21 @@ def center_list(*, search: str = "", status: str = "") -> QuerySet[Center]:
             Q(ai_center_id__icontains=search) | Q(name__icontains=search) | Q(region__icontains=search)
         )
     return rows.filter(status=status) if status else rows
+
+
+def centers_sampled() -> QuerySet[Center]:
+    """All centres by code, each with its last sample."""
+    return Center.objects.select_related("sample").order_by("ai_center_id")
+
+
+def specs_plain() -> QuerySet[ResourceSpec]:
+    """All specifications by code, without their offers."""
+    return ResourceSpec.objects.order_by("resource_spec_id")
+
+
+def offers_plain() -> QuerySet[SpecOffer]:
+    """All offers, without their specifications and centres."""
+    return SpecOffer.objects.order_by("center_id", "spec_id")
 
 
 def center_keys() -> set[int]:
@@ -70,3 +89,71 @@ def offer_list(*, search: str = "") -> QuerySet[SpecOffer]:
         | Q(center__ai_center_id__icontains=search)
         | Q(center__name__icontains=search)
     )
+
+
+def center_codes(codes: Collection[str]) -> set[str]:
+    """Those of `codes` that a centre has."""
+    rows = Center.objects.filter(ai_center_id__in=[code for code in codes if code.isprintable()])
+    return set(rows.values_list("ai_center_id", flat=True))
+
+
+def centers_lost(now: datetime) -> set[str]:
+    """The codes of centres that have been silent for as long as each says."""
+    rows = Center.objects.exclude(answered_at=None).values_list("ai_center_id", "answered_at", "lost_after_s")
+    return {code for code, at, after_s in rows if at is not None and at < now - timedelta(seconds=after_s)}
+
+
+def resource_specs_named(codes: Collection[str]) -> dict[str, ResourceSpec]:
+    """The specifications that there are of these codes."""
+    rows = ResourceSpec.objects.filter(resource_spec_id__in=[code for code in codes if code.isprintable()])
+    return {row.resource_spec_id: row for row in rows}
+
+
+def spec_offers_at(resource_spec_id: str, centers: Collection[str]) -> dict[str, SpecOffer]:
+    """The offers of a specification, by the codes of these centres."""
+    rows = SpecOffer.objects.select_related("center", "spec").filter(
+        spec__resource_spec_id=resource_spec_id, center__ai_center_id__in=list(centers)
+    )
+    return {row.center.ai_center_id: row for row in rows}
+
+
+def remote_tasks_named(keys: Collection[str]) -> dict[str, RemoteTask]:
+    """The remote tasks of these keys, each with its centre."""
+    rows = RemoteTask.objects.select_related("center").filter(key__in=list(keys))
+    return {row.key: row for row in rows}
+
+
+def remote_task_list(center: Center) -> QuerySet[RemoteTask]:
+    """The remote tasks of a centre, newest first."""
+    return RemoteTask.objects.filter(center=center).order_by("-created_at", "-pk")
+
+
+def remote_task_count(center: Center) -> int:
+    """How many remote tasks of a centre are not over."""
+    return RemoteTask.objects.filter(center=center, state__in=OPEN_STATES).count()
+
+
+def remote_tasks_new(center: Center, most: int) -> list[int]:
+    """The keys of rows that are to be sent to a centre and never were, oldest first."""
+    rows = RemoteTask.objects.filter(center=center, state=RemoteState.NEW, desired=Wanted.RUN)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:most])
+
+
+def remote_tasks_sent(center: Center) -> list[RemoteTask]:
+    """What a centre may have: all that was sent and is not over, and what is left there of tasks that are."""
+    rows = RemoteTask.objects.filter(Q(state__in=SENT_STATES) | Q(is_left=True), center=center)
+    return list(rows.order_by("pk"))
+
+
+def remote_tasks_open(center: Center) -> list[int]:
+    """The keys of rows of all tasks of a centre that are not over."""
+    rows = RemoteTask.objects.filter(center=center, state__in=OPEN_STATES)
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def remote_tasks_to_stop(center: Center) -> list[RemoteTask]:
+    """Of what a centre has, by its number there, all that is to end."""
+    rows = RemoteTask.objects.filter(
+        Q(state__in=SENT_STATES, desired=Wanted.STOP) | Q(is_left=True), center=center
+    )
+    return list(rows.exclude(native_id="").order_by("pk"))

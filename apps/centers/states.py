@@ -19,6 +19,33 @@ class Trouble(models.TextChoices):
     BROKEN = "broken", _("It answered nonsense")
 
 
+class Wanted(models.TextChoices):
+    """What is wanted of a remote task."""
+
+    RUN = "run", _("Run")
+    STOP = "stop", _("Stop")
+
+
+class RemoteState(models.TextChoices):
+    """How far a remote task is, as far as its centre has told."""
+
+    NEW = "new", _("Not sent yet")
+    SENDING = "sending", _("Being sent")
+    WAITING = "waiting", _("Waiting there")
+    RUNNING = "running", _("Running")
+    SUCCEEDED = "succeeded", _("Succeeded")
+    FAILED = "failed", _("Failed")
+    STOPPED = "stopped", _("Stopped")
+    REFUSED = "refused", _("Refused by the centre")
+    LOST = "lost", _("Lost")
+
+
+# In the order in which a task goes through them; each can be followed by any later one.
+OPEN_STATES = (RemoteState.NEW, RemoteState.SENDING, RemoteState.WAITING, RemoteState.RUNNING)
+# What the centre may have: all that was sent and is not over.
+SENT_STATES = OPEN_STATES[1:]
+
+
 class ServiceType(models.TextChoices):
     """The job types that table 3 names."""
 

@@ -5,6 +5,7 @@ from apps.console import views as console_views
 from apps.console.centre import setup_views, storage_views
 from apps.console.centre import views as centre_views
 from apps.console.operations import views, watching
+from apps.console.selling.views import coupons
 from apps.console.settlement import views as settlement
 from apps.console.tenants.views import acts as tenant_acts
 from apps.console.tenants.views import opening as tenant_opening
@@ -50,6 +51,15 @@ urlpatterns = [
     path("bills/<uuid:uid>/xlsx/", settlement.bill_file, {"kind": "xlsx"}, name="bill_xlsx"),
     path("bills/<uuid:uid>/correct/", settlement.correct, name="bill_correct"),
     path("bills/<uuid:uid>/write-off/", settlement.write_off, name="bill_write_off"),
+    path("coupons/", coupons.activities, name="coupons"),
+    path("coupons/new/", coupons.activity_new, name="coupon_activity_new"),
+    path("coupons/budgets/", coupons.budgets, name="coupon_budgets"),
+    path("coupons/claimed/", coupons.claimed, name="coupons_claimed"),
+    path("coupons/claimed/<uuid:uid>/", coupons.coupon, name="coupon"),
+    path("coupons/claimed/<uuid:uid>/recall/", coupons.recall, name="coupon_recall"),
+    path("coupons/<uuid:uid>/", coupons.activity, name="coupon_activity"),
+    path("coupons/<uuid:uid>/edit/", coupons.activity_edit, name="coupon_activity_edit"),
+    path("coupons/<uuid:uid>/do/<slug:act>/", coupons.activity_act, name="coupon_activity_act"),
     path("checklist/", views.checklist, name="checklist"),
     path("checklist/next/", views.checklist_next, name="checklist_next"),
     path("revenue/", views.revenue, name="revenue"),
@@ -65,6 +75,7 @@ urlpatterns = [
     path("alarms/acknowledge/", views.acknowledge_chosen, name="acknowledge_chosen"),
     path("alarm-rules/", watching.rules, name="rules"),
     path("alarm-rules/new/", watching.rule_new, name="rule_new"),
+    path("alarm-rules/new/preview/", watching.rule_preview, name="rule_preview"),
     path("alarm-rules/<slug:code>/", watching.rule, name="rule"),
     path("alarm-rules/<slug:code>/delete/", watching.rule_remove, name="rule_delete"),
     path("alarm-rules/<slug:code>/switch/", watching.rule_switch, name="rule_switch"),

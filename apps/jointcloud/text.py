@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
+from apps.centers.labels import amount_said
+from apps.centers.states import AMOUNT_LABELS
 from apps.jointcloud.engine.reasons import AnyCode, Code, Fault, Finding, Reason, SourceCode
 
 POLICY_NAMES: Mapping[str, str] = {
@@ -24,6 +27,11 @@ POLICY_NAMES: Mapping[str, str] = {
     "performance": gettext_noop("Highest performance first"),
     "security": gettext_noop("Highest security first"),
     "fairness": gettext_noop("Fair load"),
+}
+
+MODEL_NAMES: Mapping[str, str | Promise] = {
+    "weighted_sum": gettext_lazy("Weighted sum"),
+    "worst_score": gettext_lazy("The worst score under any policy"),
 }
 
 # Of one centre, with the figures that the filter gives.
@@ -137,8 +145,8 @@ _OTHERS: Mapping[AnyCode, str] = {
 }
 
 
-def reason_text(reason: Reason) -> str:
-    """The sentence of a reason, in the current language."""
+def reason_text(reason: Reason, names: Mapping[str, str] | None = None) -> str:
+    """The sentence of a reason, in the current language; centres are called by `names` where their IDs stand there."""
     figures: dict[str, Any] = dict(reason.params)
     if reason.code in _COUNTED and "centres" in figures:
         text = _COUNTED[reason.code]
@@ -148,7 +156,25 @@ def reason_text(reason: Reason) -> str:
         text = _OF_CENTRE.get(reason.code) or _OTHERS[reason.code]
     if isinstance(reason.code, Finding) and "policy" in figures:
         figures["policy"] = policy_name(figures["policy"])
+    if "resource" in figures:
+        figures |= _amounts_said(str(figures["resource"]), figures)
+    if names:
+        figures |= {name: names.get(figures[name], figures[name]) for name in _CENTRES if name in figures}
+        if "named" in figures:
+            figures["named"] = ", ".join(names.get(code, code) for code in figures["named"].split(", "))
     return _(text) % figures
+
+
+# The figures of reasons that are IDs of centres.
+_CENTRES = ("centre", "other")
+
+
+def _amounts_said(resource: str, figures: Mapping[str, Any]) -> dict[str, str]:
+    """A resource by its name, and amounts of it with their units."""
+    label = AMOUNT_LABELS.get(resource, resource)
+    return {"resource": str(label)} | {
+        name: amount_said(resource, figures[name]) for name in ("needed", "free")
+    }
 
 
 def policy_name(policy_id: str) -> str:

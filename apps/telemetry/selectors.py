@@ -1,6 +1,6 @@
 """Reading alarms and what tells of them, samples and their hourly sums, and the log. All of it is the operators'."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -112,6 +112,11 @@ def series_get(*, series: str, subject: str, since: datetime, limit: int = POINT
     rows = Sample.objects.filter(series=series, subject=subject, at__gte=since).order_by("-at")
     newest = rows.values_list("at", "value")[: min(limit, POINTS_MAX)]
     return [Point(at, value) for at, value in reversed(newest)]
+
+
+def sample_list(*, series: str, subjects: Sequence[str], since: datetime) -> QuerySet[Sample]:
+    """What was measured of some subjects' series from an instant on."""
+    return Sample.objects.filter(series=series, subject__in=subjects, at__gte=since)
 
 
 def rollup_list(*, series: str, kind: str, from_at: datetime, to_at: datetime) -> QuerySet[Rollup]:

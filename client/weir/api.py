@@ -17,6 +17,7 @@ from weir.config import Config
 from weir.conformance import Conformance
 from weir.errors import ApiError, Unreachable, WeirClientError
 from weir.images import Images
+from weir.jobs import Jobs
 from weir.network import Network
 from weir.pool import Pool
 from weir.scheduling import Scheduling
@@ -69,7 +70,7 @@ def local_zone() -> str:
     return named if re.fullmatch(r"[A-Za-z0-9_+/-]+", named) else ""
 
 
-class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Assets, Images, Network):
+class Client(Scheduling, Watching, Pool, Components, Conformance, Volumes, Assets, Images, Network, Jobs):
     """A signed-in caller of one centre.
 
     Args:

@@ -634,6 +634,28 @@ class InvitationOut(TypedDict):
     created_at: str
 
 
+class JobDecisionOut(TypedDict):
+    """What was decided on a task, in a sentence."""
+
+    task: int
+    kind: Literal["placed", "waits", "refused", "taken_back", "lost", "retried"]
+    at: str
+    ai_center_id: str
+    score: int | None
+    replicas: int
+    text: str
+    standings: Any
+
+
+class JobLogOut(TypedDict):
+    """A part of what a replica has printed: bytes `offset` to `next_offset`, as text of UTF-8."""
+
+    text: str
+    offset: int
+    next_offset: int
+    is_whole: bool
+
+
 class JoinedOut(TypedDict):
     tenant: str
     username: str
@@ -1094,6 +1116,17 @@ class PatchedImageChangeIn(TypedDict):
     introduction: NotRequired[str]
 
 
+class PatchedPlacementSettingsIn(TypedDict):
+    number: NotRequired[int]
+    weights: NotRequired[dict[str, str]]
+    model: NotRequired[str]
+    stale_s: NotRequired[int]
+    cool_off_failures: NotRequired[int]
+    cool_off_s: NotRequired[int]
+    move_bytes: NotRequired[int]
+    usual_duration_s: NotRequired[int]
+
+
 class PatchedPostIn(TypedDict):
     name: NotRequired[str]
 
@@ -1241,6 +1274,32 @@ class PersonSystemOut(TypedDict):
     number: str
 
 
+class PlacedOut(TypedDict):
+    """So many replicas would go to this centre."""
+
+    ai_center_id: str
+    center_name: str
+    replicas: int
+
+
+class PlacementSettingsOut(TypedDict):
+    """
+    How centres are chosen. `number`: the version, 0 where nobody has changed anything yet; `weights`: parts of 1 by
+    policy. Spans in seconds.
+    """
+
+    number: int
+    weights: dict[str, str]
+    model: str
+    stale_s: int
+    cool_off_failures: int
+    cool_off_s: int
+    move_bytes: int
+    usual_duration_s: int
+    changed_by: str
+    created_at: str | None
+
+
 class PolicyIn(TypedDict):
     """What is not sent stays; null: a head waits for ever, no aging, no memory of past use."""
 
@@ -1311,6 +1370,20 @@ class PolicyOut(TypedDict):
     max_open_per_user: int
     max_open_per_tenant: int
     direct_commodity: str
+
+
+class PolicyScoreOut(TypedDict):
+    """
+    The score of a centre under a policy, 0 to 100. `is_known`: whether the policy has a figure of it.
+    `milli_points`: score times weight, in thousandths of a point; they add up to the weighted sum.
+    """
+
+    policy: str
+    name: str
+    score: int
+    is_known: bool
+    weight: str
+    milli_points: int
 
 
 class PoolQueueOut(TypedDict):
@@ -1773,6 +1846,10 @@ class ScaleIn(TypedDict):
     replicas: NotRequired[int | None]
 
 
+class ScoreOut(TypedDict):
+    score: int
+
+
 class SecretIn(TypedDict):
     """A name, as of a variable, and what is in it; `is_shared`: of all people of the tenant."""
 
@@ -1790,6 +1867,13 @@ class SecretOut(TypedDict):
     changed_by: str
     changed_at: str
     used_at: str | None
+
+
+class SentenceOut(TypedDict):
+    """A sentence in the reader's language, and its code for programs."""
+
+    code: str
+    message: str
 
 
 class ServiceDefinition(TypedDict):
@@ -2207,6 +2291,22 @@ class TokenOut(TypedDict):
     created_at: str
 
 
+class TriedCenterOut(TypedDict):
+    """
+    A centre before a task: refused for `reasons`, or a candidate with its scores, the final one and its rank from
+    1. `price`: of an hour and replica, in minor currency.
+    """
+
+    ai_center_id: str
+    center_name: str
+    is_candidate: bool
+    rank: int | None
+    final_score: int | None
+    price: int | None
+    scores: list[PolicyScoreOut]
+    reasons: list[SentenceOut]
+
+
 class TriedQueueIn(TypedDict):
     """
     A queue's settings but for whose it is, when, how long its work runs and with whom it shares devices: those stay
@@ -2245,6 +2345,29 @@ class TriedQueueIn(TypedDict):
     lend_memory_mib: NotRequired[int | None]
     preempts: NotRequired[bool]
     reclaims: NotRequired[bool]
+
+
+class TriedTaskIn(TypedDict):
+    name: NotRequired[str]
+    resource_spec_id: str
+    image_id: NotRequired[str]
+    data: NotRequired[list[str]]
+    replicas: NotRequired[int]
+    center_ids: NotRequired[list[str]]
+    deadline: NotRequired[str | None]
+    duration_s: NotRequired[int | None]
+    latency_us: NotRequired[int | None]
+    security_grade: NotRequired[int]
+    may_split: NotRequired[bool]
+
+
+class TriedTaskOut(TypedDict):
+    """One task: where it would go (nowhere: it would wait), why, and how every centre stands before it."""
+
+    name: str
+    placed: list[PlacedOut]
+    sentences: list[SentenceOut]
+    centers: list[TriedCenterOut]
 
 
 class TroubleOut(TypedDict):
@@ -2386,6 +2509,49 @@ class Window(TypedDict):
     weekday: int
     from_minute: int
     to_minute: int
+
+
+class WireJobIn(TypedDict):
+    """Tables A.1-2 and A.1-3: each task has name, command, imageId ("" for none), resourceSpecId, replicaNumber."""
+
+    name: str
+    tasks: Any
+
+
+class WireOut(TypedDict):
+    """The envelope of Annex A without data."""
+
+    status: int
+    code: str
+    errorMsg: str
+
+
+class WireScoreOut(TypedDict):
+    """The envelope of Annex A with a score from 0 to 100."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: ScoreOut
+
+
+class WireTaskInfo(TypedDict):
+    """Table A.1-5."""
+
+    name: str
+    centerIDs: list[str]
+
+
+class WireTaskWhole(TypedDict):
+    """Table A.3-4."""
+
+    name: str
+    centerIDs: list[str]
+    command: str
+    imageId: str
+    resourceSpecId: str
+    replicaNumber: int
+    replicaStatus: list[str]
 
 
 class WorkingSpan(TypedDict):
@@ -2728,7 +2894,7 @@ class CenterKindOut(TypedDict):
 class CenterOut(TypedDict):
     """
     Table 1, what is set of the centre beside it, and its last answer. `status`: 0 unavailable, 1 available,
-    2 unknown. `geometry`: [longitude, latitude].
+    2 unknown. `geometry`: [longitude, latitude]. `disbelieved_count`: reports of its jobs that could not be true.
     """
 
     ai_center_id: str
@@ -2748,6 +2914,7 @@ class CenterOut(TypedDict):
     resources: QuantitiesOut | None
     monitoring: MonitoringOut | None
     trouble: TroubleOut | None
+    disbelieved_count: int
 
 
 class ChangeOut(TypedDict):
@@ -3272,6 +3439,75 @@ class ImageSaveIn(TypedDict):
     organization: NotRequired[str | None]
 
 
+class JobIn(TypedDict):
+    """A job (table 7)."""
+
+    name: str
+    desc: NotRequired[str]
+    tasks: Any
+    job_type: NotRequired[Literal["interactive", "batch", "streaming"]]
+    priority: NotRequired[int]
+    is_gang: NotRequired[bool]
+    weights: NotRequired[dict[str, str] | None]
+    success_policy: NotRequired[Literal["all_succeeded", "any_succeeded"]]
+    failure_policy: NotRequired[Literal["all_failed", "any_failed"]]
+    retries: NotRequired[int | None]
+    replaces_lost: NotRequired[bool]
+
+
+class JobReplicaOut(TypedDict):
+    """The attempt that stands for a replica."""
+
+    number: int
+    attempt: int
+    ai_center_id: str
+    center_name: str
+    state: Literal["pending", "running", "completed", "failed", "stopped", "refused", "lost"]
+    reason: str
+    price_minor: int
+    placed_at: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class JobRowOut(TypedDict):
+    """A job in a list."""
+
+    id: str
+    tenant: str
+    name: str
+    desc: str
+    user_name: str
+    created_user: str
+    job_type: str
+    priority: int
+    is_gang: bool
+    state: Literal["pending", "running", "completed", "failed", "stopped"]
+    created_at: str
+    dispatched_at: str | None
+    ended_at: str | None
+    stop_asked_at: str | None
+
+
+class JobTaskOut(TypedDict):
+    """A task (table 8), its replicas, and why it waits."""
+
+    number: int
+    name: str
+    command: str
+    image_id: str
+    resourcespec: str
+    replicas: int
+    centers: list[str]
+    min_security_grade: int
+    deadline_at: str | None
+    duration_s: int | None
+    may_split: bool
+    state: Literal["pending", "running", "completed", "failed", "stopped"]
+    waits_for: list[str]
+    placed: list[JobReplicaOut]
+
+
 class LimitOut(TypedDict):
     """
     What the user holds of an item and may hold; `most` null: nothing of the user's bounds it. `source` says which
@@ -3552,6 +3788,12 @@ class PaginatedImageOutList(TypedDict):
     results: list[ImageOut]
 
 
+class PaginatedJobRowOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[JobRowOut]
+
+
 class PaginatedNodeOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -3574,6 +3816,12 @@ class PaginatedPersonRowOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[PersonRowOut]
+
+
+class PaginatedPlacementSettingsOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[PlacementSettingsOut]
 
 
 class PaginatedPostOutList(TypedDict):
@@ -3809,6 +4057,13 @@ class PersonMadeOut(TypedDict):
     person: PersonOut
 
 
+class PlacementTryIn(TypedDict):
+    tasks: list[TriedTaskIn]
+    job_type: NotRequired[Literal["interactive", "batch", "streaming"] | Literal[""]]
+    is_gang: NotRequired[bool]
+    weights: NotRequired[dict[str, str] | None]
+
+
 class PoolFiguresOut(TypedDict):
     """In percent of devices; available is total less allocated and reserved. `kind`: the vendor, or "mixed"."""
 
@@ -3995,6 +4250,30 @@ class QuoteAndStartOut(TypedDict):
     currency: str
     at: str
     expected_start: QuoteStartOut | None
+
+
+class RemoteTaskOut(TypedDict):
+    """
+    One attempt of one replica at a centre. `state`: new, sending, waiting, running, succeeded, failed, stopped,
+    refused or lost, since `state_at`. `is_left`: it is over, and the centre may still have it until it is stopped.
+    """
+
+    key: str
+    owner: str
+    desired: Literal["run", "stop"]
+    state: Literal[
+        "new", "sending", "waiting", "running", "succeeded", "failed", "stopped", "refused", "lost"
+    ]
+    state_at: str
+    is_left: bool
+    native_id: str
+    native_state: str
+    cause: str
+    exit_code: int | None
+    started_at: str | None
+    ended_at: str | None
+    seen_at: str | None
+    created_at: str
 
 
 class ResourceSpecOut(TypedDict):
@@ -4556,6 +4835,16 @@ class TransactionOut(TypedDict):
     created_at: str
 
 
+class TrialOut(TypedDict):
+    """What would become of the job at this instant. `model`: the evaluation model in force."""
+
+    at: str
+    model: str
+    weights: dict[str, str]
+    is_placed: bool
+    tasks: list[TriedTaskOut]
+
+
 class ValidityRuleIn(TypedDict):
     """A purpose without a period is valid at all times."""
 
@@ -4594,6 +4883,40 @@ class WhatIfOut(TypedDict):
     made_by: str
     created_at: str
     ended_at: str | None
+
+
+class WireJobData(TypedDict):
+    """`data` of A.3."""
+
+    jobId: str
+    name: str
+    status: str
+    taskInfos: list[WireTaskWhole]
+
+
+class WireJobMade(TypedDict):
+    """`data` of A.1."""
+
+    jobId: str
+    taskInfos: list[WireTaskInfo]
+
+
+class WireJobMadeOut(TypedDict):
+    """The answer of A.1."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: WireJobMade
+
+
+class WireJobOut(TypedDict):
+    """The answer of A.3."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: WireJobData
 
 
 class WorkingHoursData(TypedDict):
@@ -4952,6 +5275,34 @@ class FormIn(TypedDict):
     cart: NotRequired[list[str]]
 
 
+class JobOut(TypedDict):
+    """A job (table 7) with its tasks (table 8), where their replicas are, and why there."""
+
+    id: str
+    tenant: str
+    name: str
+    desc: str
+    user_name: str
+    created_user: str
+    job_type: str
+    priority: int
+    is_gang: bool
+    state: Literal["pending", "running", "completed", "failed", "stopped"]
+    created_at: str
+    dispatched_at: str | None
+    ended_at: str | None
+    stop_asked_at: str | None
+    success_policy: str
+    failure_policy: str
+    retries: int | None
+    retries_made: int
+    replaces_lost: bool
+    weights: dict[str, str] | None
+    reason: str
+    tasks: list[JobTaskOut]
+    decisions: list[JobDecisionOut]
+
+
 class NodeDetailOut(TypedDict):
     uid: str
     name: str
@@ -4993,6 +5344,12 @@ class PaginatedProgressReportOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[ProgressReportOut]
+
+
+class PaginatedRemoteTaskOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[RemoteTaskOut]
 
 
 class PaginatedResourceSpecOutList(TypedDict):

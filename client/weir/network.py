@@ -16,15 +16,19 @@ if TYPE_CHECKING:
         CenterOut,
         OfferIn,
         PatchedCenterChangeIn,
+        PatchedPlacementSettingsIn,
         PatchedResourceSpecChangeIn,
+        PlacementSettingsOut,
+        PlacementTryIn,
         ResourceSpecIn,
         ResourceSpecOut,
         SpecOfferOut,
+        TrialOut,
     )
 
 
 class Network(Calls):
-    """The part of a client that keeps the centres of the network, for operators."""
+    """The part of a client about the centres of the network: kept by operators, tried by everybody."""
 
     def center_kinds(self) -> list[CenterKindOut]:
         """The kinds of centres that can be joined, with what is to be filled in for each."""
@@ -54,6 +58,22 @@ class Network(Calls):
 
     def center_remove(self, code: str) -> None:
         self.call("DELETE", f"centers/{code}")
+
+    def placement_try(self, **given: Unpack[PlacementTryIn]) -> TrialOut:
+        """Where a job would go now: every centre with its scores, or with why it is refused. Nothing is kept."""
+        return self.post("placements/try", given)
+
+    def placement_settings(self) -> PlacementSettingsOut:
+        """How centres are chosen now, for operators."""
+        return self.get("placement-settings")
+
+    def placement_settings_history(self) -> list[PlacementSettingsOut]:
+        """All versions, the one in force first."""
+        return list(self.all("placement-settings/history"))
+
+    def placement_settings_change(self, **given: Unpack[PatchedPlacementSettingsIn]) -> PlacementSettingsOut:
+        """Change what is given; of `weights` those that are not named become 0."""
+        return self.call("PATCH", "placement-settings", given)
 
     def network_specs(self) -> list[ResourceSpecOut]:
         return list(self.all("resource-specs"))

@@ -39,7 +39,7 @@ UP DOWN DRAIN INACTIVE LIMITED UNLIMITED YES EXCLUSIVE FORCE Spread BestFit Pack
 Iluvatar Kunlunxin MetaX ASGI English conformance amd64 runc
 FROM RUN COPY ADD ENV ARG WORKDIR USER CMD ENTRYPOINT LABEL EXPOSE root apt outputs
 Idempotency Key Bearer OCI uid tus S3 AWS Markdown HF_TOKEN Optimal EN
-PEM NUL scontrol sacctmgr slurmrestd slurmdbd token Token gpu npu mlu
+PEM NUL scontrol sacctmgr slurmrestd slurmdbd token Token gpu npu mlu Ray ray start
 Excel Asia Shanghai Europe Berlin America New_York WeCom DingTalk Feishu Slack
 """
 TERMS = frozenset(_TERMS.split())

@@ -53,7 +53,7 @@ def join(admin: Visitor, cluster: Cluster, key: bytes) -> None:
     admin.press("center-save")
 
 
-@pytest.mark.req("JC-5-1", "JC-5a", "JC-6.1.1-1", "JC-6.1.1-2", "JC-6.1.2-1", "JC-6.1.3-1")
+@pytest.mark.req("JC-5-1", "JC-5a", "JC-6.6-1", "JC-6.1.1-1", "JC-6.1.1-2", "JC-6.1.2-1", "JC-6.1.3-1")
 def test_a_slurm_joins_is_seen_and_offers_and_is_told_when_it_falls_silent(
     visit: Callable[[str], Visitor],
     slurm: Cluster,
@@ -80,6 +80,8 @@ def test_a_slurm_joins_is_seen_and_offers_and_is_told_when_it_falls_silent(
     admin.go("centers-centers")
     expect(admin.part("center-row", "Lakeside")).to_contain_text("Available")
     admin.shoot("62-centres")
+    tried(admin)
+    admin.go("centers-centers")
     slurm.kill("slurmrestd")
     try:
         fallen_silent(admin)
@@ -95,6 +97,18 @@ def fallen_silent(admin: Visitor) -> None:
     admin.press("open-center")
     expect(admin.at("center-trouble")).to_contain_text("did not answer")
     admin.shoot("63-centre-silent")
+
+
+def tried(admin: Visitor) -> None:
+    """Where a task would go is told centre by centre; the weights that decide it are seen on a page of their own."""
+    admin.go("jointcloud-try")
+    admin.press("try")
+    expect(admin.part("tried-center", "Lakeside")).to_contain_text("Goes there")
+    expect(admin.at("tried-sentence").first).to_contain_text("Lakeside is best")
+    admin.shoot("68-where-work-would-go")
+    admin.go("jointcloud-settings")
+    expect(admin.at("placement-weight-price")).to_have_value("0.2")
+    admin.shoot("69-choice-of-centres")
 
 
 def offered(admin: Visitor) -> None:

@@ -119,6 +119,7 @@ NO_KEY = {
     "queue-file/plan",
     "conformance/verify",
     "centers/<str:ai_center_id>/sample",
+    "placements/try",
     "volumes/<uuid:uid>/uploads",
     "volumes/<uuid:uid>/bundle",
     "volumes/<uuid:uid>/bundle/read",

@@ -6,46 +6,64 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from apps.centers.adapters.base import OVER, CenterAdapter, JobSeen, JobState
-from tests.engines.engines import REAL, WIRELESS, Engine, local_engine, slurm_engine
+from tests.engines.engines import REAL, WIRELESS, Engine, local_engine, ray_engine, slurm_engine
 from tests.harness.local_pool import LocalPool, running_local_pool
 
 _numbers = itertools.count(1)
 _WAIT_S = 90.0
-_STARTS = {"local": local_engine, "slurm": slurm_engine}
-
-
+_STARTS = {"local": local_engine, "ray": ray_engine, "slurm": slurm_engine}
+# Of the kinds whose tests need not run in a row with the others'.
+_GROUPS = {"local": "engine local", "ray": "engine ray"}
 _wireless: Counter[str] = Counter()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A kind's own file is about its engine alone, the suite about all."""
+    """A test of an engine is for every kind; in a file of a kind's name for that one."""
     if "engine" in metafunc.fixturenames:
-        own = [kind for kind in REAL if metafunc.definition.path.name == f"test_{kind}.py"]
-        metafunc.parametrize("engine", own or sorted(REAL), indirect=True, scope="session")
+        own = Path(metafunc.module.__file__).stem.removeprefix("test_")
+        metafunc.parametrize("engine", [own] if own in REAL else sorted(REAL), indirect=True, scope="session")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Each engine runs beside the others, and never beside itself."""
+    item.add_marker(pytest.mark.xdist_group(_GROUPS.get(_kind(item), "engines")))
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of kinds without a wire what is about one is taken out, and counted with its reason."""
-    without: list[pytest.Item] = []
-    for item in items:
-        if "tests/engines/" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group("engines"))
-            kind = getattr(item, "callspec", None) and item.callspec.params.get("engine")
-            if kind in WIRELESS and item.get_closest_marker("wire"):
-                without.append(item)
-                _wireless[kind] += 1
+    """What all kinds have in common comes before a kind's own tests, whose last one may leave its engine as no other
+    test wants it. Of kinds without a wire what is about one is taken out, and counted with its reason."""
+    without = {item for item in items if _kind(item) in WIRELESS and item.get_closest_marker("wire")}
     if without:
-        config.hook.pytest_deselected(items=without)
-        items[:] = [item for item in items if item not in set(without)]
+        _wireless.update(_kind(item) for item in without)
+        config.hook.pytest_deselected(items=list(without))
+        items[:] = [item for item in items if item not in without]
+    ours = {item for item in items if "tests/engines/" in item.nodeid}
+    for kind in ("", *_GROUPS):
+        places = [at for at, item in enumerate(items) if item in ours and _group(item) == kind]
+        in_order = sorted((items[at] for at in places), key=lambda item: (_kind(item), *item.location[:2]))
+        for at, item in zip(places, in_order, strict=True):
+            items[at] = item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for kind, count in _wireless.items():
         terminalreporter.write_line(f"{kind}: {count} tests of a wire do not apply: {WIRELESS[kind]}")
+
+
+def _kind(item: pytest.Item) -> str:
+    """The kind of the engine that a test is for; "" where it is for none."""
+    return item.callspec.params.get("engine", "") if hasattr(item, "callspec") else ""
+
+
+def _group(item: pytest.Item) -> str:
+    """The kind of the engine that a test is for if its tests run beside the others', else ""."""
+    return _kind(item) if _kind(item) in _GROUPS else ""
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +75,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalPool]:
 
 @pytest.fixture(scope="session")
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Each kind's engine; a kind whose programs are not installed is skipped."""
+    """The engine of a kind; where its programs are not installed, its tests are skipped."""
     with _STARTS[request.param](request.getfixturevalue(request.param)) as started:
         yield started
 

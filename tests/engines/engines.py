@@ -11,16 +11,19 @@ from typing import ClassVar, Protocol
 
 from apps.centers.adapters.base import CallLimits, CenterAdapter, JobMessage, Quantities
 from apps.centers.adapters.kinds import adapter_of
+from apps.centers.adapters.ray.adapter import RayAdapter
 from apps.centers.adapters.slurm.adapter import SlurmAdapter
 from tests.harness.bad_network import BadNetwork, bad_network
 from tests.harness.local_pool import AdapterThere, LocalPool
+from tests.harness.ray import RayCluster
 from tests.harness.slurm import USER, Cluster
 
 # Whether what answers under a kind is the engine itself and not a stand-in.
-REAL = {"local": True, "slurm": True}
+REAL = {"local": True, "ray": True, "slurm": True}
 # Kinds that nothing is sent to over a network, and what of the suite does not apply to them for that reason.
 WIRELESS = {
-    "local": "our own pool is called in the portal's process: no wire, no credential on it, and no second clock"
+    "local": "our own pool is called in its portal's process: no wire, no credential on it, no second clock, and no"
+    " other portal's watchers reach it"
 }
 # Kinds that keep output as text: a NUL becomes another character.
 TEXT_LOGS = frozenset({"local"})
@@ -35,6 +38,10 @@ class Engine(Protocol):
     # What the first line of the request that makes a job begins with, and of one that asks for a job.
     creating: ClassVar[str]
     asking: ClassVar[str]
+    # What the engine's answer about a running job has as its message.
+    words: ClassVar[bytes]
+    # Whether a job that waits is over as soon as it is stopped.
+    ends_waiting: ClassVar[bool]
     network: BadNetwork
 
     def adapter(
@@ -67,6 +74,8 @@ class SlurmEngine:
     kind: ClassVar[str] = "slurm"
     creating: ClassVar[str] = "POST"
     asking: ClassVar[str] = "GET /slurm/"
+    words: ClassVar[bytes] = b'"None"'
+    ends_waiting: ClassVar[bool] = True
     cluster: Cluster
     network: BadNetwork
 
@@ -113,6 +122,52 @@ def slurm_engine(cluster: Cluster) -> Iterator[SlurmEngine]:
         yield SlurmEngine(cluster, network)
 
 
+@dataclass
+class RayEngine:
+    """The Ray of the tests, which asks for a token."""
+
+    kind: ClassVar[str] = "ray"
+    creating: ClassVar[str] = "POST"
+    asking: ClassVar[str] = "GET /"
+    words: ClassVar[bytes] = b'"Job is currently running."'
+    # It is told so when it begins.
+    ends_waiting: ClassVar[bool] = False
+    cluster: RayCluster
+    network: BadNetwork
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"address": self.network.address, "devices": "user_define=my_card"}
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        return {"token": self.cluster.token}
+
+    def adapter(self, limits: CallLimits | None = None, clock: Callable[[], float] = time.time) -> RayAdapter:
+        """Nothing of it goes by the clock of this machine."""
+        return RayAdapter(self.settings, self.secrets, True, limits=limits)
+
+    def wrong(self) -> CenterAdapter:
+        return adapter_of("ray", self.settings, {"token": "k" * 43}, local_addresses=True)
+
+    def whole(self) -> Quantities:
+        return Quantities(cpu=1, memory=100, npu=4)
+
+    def count(self, key: str) -> int:
+        return sum(job["submission_id"] == key for job in self.cluster.asked("/api/jobs/"))
+
+    def strange(self, body: bytes) -> bytes:
+        assert b'"RUNNING"' in body
+        return body.replace(b'"RUNNING"', b'"LEVITATING"')
+
+
+@contextmanager
+def ray_engine(cluster: RayCluster) -> Iterator[RayEngine]:
+    """The cluster behind a network of its own."""
+    with bad_network(cluster.address) as network:
+        yield RayEngine(cluster, network)
+
+
 class NoNetwork:
     """Before an engine without a wire: nothing is ever asked over it."""
 
@@ -125,6 +180,7 @@ class LocalEngine:
     """Our own pool, called in a process of its portal."""
 
     kind: ClassVar[str] = "local"
+    ends_waiting: ClassVar[bool] = True
     pool: LocalPool
     network: NoNetwork
 
@@ -132,7 +188,7 @@ class LocalEngine:
         return AdapterThere(self.pool)
 
     def whole(self) -> Quantities:
-        return Quantities(cpu=1, memory=100, npu=4)
+        return Quantities(cpu=1, memory=100, npu=1)
 
     def count(self, key: str) -> int:
         return int(self.pool.scalar("SELECT count(*) FROM scheduling_workload WHERE client_key = %s", key))

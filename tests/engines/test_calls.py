@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from apps.centers.adapters import http_client
-from apps.centers.adapters.base import CallLimits, CenterRefused, CenterUnreachable
+from apps.centers.adapters.base import CallLimits, CenterBroken, CenterRefused, CenterUnreachable
 from apps.centers.adapters.http_client import DEPTH, CenterClient, json_of
 
 
@@ -30,7 +30,7 @@ class Answerer(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
         body = json.dumps({"path": self.path, "headers": dict(self.headers)}).encode()
-        self.send_response(401 if self.path == "/repeats" else 200)
+        self.send_response(401 if self.path.startswith("/repeats") else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -196,6 +196,31 @@ def test_what_lets_us_in_is_not_kept_where_a_centre_repeats_it(server):
         client.call("GET", "/repeats", headers={"X-SLURM-USER-TOKEN": "a-token-of-many-letters"})
     assert "a-token-of-many-letters" not in str(refused.value)
     assert "(...)" in str(refused.value)
+
+
+def test_a_token_is_not_kept_where_a_centre_repeats_it_without_its_scheme(server):
+    client = CenterClient(f"http://127.0.0.1:{server.server_port}", local_addresses=True)
+    for repeated in ("/repeats", "/repeats?said=a-token-of-many-letters"):
+        with pytest.raises(CenterRefused) as refused:
+            client.call("GET", repeated, headers={"Authorization": "Bearer a-token-of-many-letters"})
+        assert "many-letters" not in str(refused.value)
+
+
+def test_bytes_are_taken_as_long_as_they_are_wanted(server):
+    client = CenterClient(
+        f"http://127.0.0.1:{server.server_port}", local_addresses=True, limits=CallLimits(answer_bytes=10)
+    )
+    blocks: list[bytes] = []
+
+    def taken(block: bytes) -> bool:
+        blocks.append(block)
+        return False
+
+    # However long an answer is: it is not kept.
+    assert client.blocks("/long", taken).status == 200
+    assert json.loads(blocks[0])["path"] == "/long"
+    with pytest.raises(CenterBroken, match="10 bytes"):
+        client.call("GET", "/long")
 
 
 def test_depth_has_a_bound():

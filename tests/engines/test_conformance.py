@@ -96,28 +96,33 @@ def test_a_job_is_stopped_before_and_after_its_start(engine, adapter, key, until
     held = [adapter.job_create(job("sleep 60", engine.whole()), f"{key}.{number}") for number in range(2)]
     for native_id in held:
         until(native_id, JobState.RUNNING)
-    used = adapter.resources()
+    # An engine may say what is in use some seconds later.
+    ends_s = time.monotonic() + ARRIVES_S
+    while (used := adapter.resources()).used.npu != 2 * engine.whole().npu:
+        assert time.monotonic() < ends_s, used
+        time.sleep(0.2)
+    # Jobs of other tests may run beside them.
+    assert min(used.running_tasks, used.used.cpu, used.used.memory // 100) >= 2
     waiting = adapter.job_create(job("sleep 60", engine.whole()), f"{key}.2")
     assert adapter.job_get(waiting).state == JobState.WAITING
     assert adapter.job_get(waiting).started_at is None
     adapter.job_stop(waiting)
-    stopped = until(waiting, JobState.STOPPED)
-    assert (stopped.started_at, stopped.exit_code) == (None, None)
-    # Jobs of other tests may run beside them.
-    assert used.used.npu == 8
-    assert min(used.running_tasks, used.used.cpu, used.used.memory // 100) >= 2
+    if engine.ends_waiting:
+        stopped = until(waiting, JobState.STOPPED)
+        assert (stopped.started_at, stopped.exit_code) == (None, None)
     for native_id in held:
         adapter.job_stop(native_id)
-    ended = [until(native_id, JobState.STOPPED) for native_id in held]
+    ended = [until(native_id, JobState.STOPPED) for native_id in (*held, waiting)][:2]
     assert all(seen.started_at <= seen.ended_at for seen in ended)
     for native_id in (*held, waiting):
         adapter.job_stop(native_id)
         assert adapter.job_get(native_id).state == JobState.STOPPED
 
 
-def test_resources_are_told(adapter):
+def test_resources_are_told(engine, adapter):
     told = adapter.resources()
-    assert (told.nodes, told.total.npu, told.total.cpu > 0, told.total.memory > 0) == (2, 8, True, True)
+    assert (told.nodes, told.total.npu) == (2, 2 * engine.whole().npu)
+    assert min(told.total.cpu, told.total.memory) > 0
     assert told.version == adapter.check()
 
 
@@ -161,7 +166,10 @@ def test_a_long_log_is_read_whole(engine, adapter, key, until):
 
 
 def test_use_is_told_by_the_centres_accounts(engine, adapter, key, until):
-    assert Ability.USAGE in adapter.abilities
+    if Ability.USAGE not in adapter.abilities:
+        with pytest.raises(CenterRefused):
+            list(adapter.usage(datetime.now(UTC)))
+        return
     native_id = adapter.job_create(job("sleep 1", engine.whole()), key)
     seen = until(native_id, JobState.SUCCEEDED)
     ends_s = time.monotonic() + ARRIVES_S
@@ -170,7 +178,7 @@ def test_use_is_told_by_the_centres_accounts(engine, adapter, key, until):
         time.sleep(0.2)
     [record] = found
     assert (record.key, record.started_at, record.ended_at) == (key, seen.started_at, seen.ended_at)
-    assert record.quantities == Quantities(cpu=1, memory=100, npu=4)
+    assert record.quantities == engine.whole()
     assert native_id in record.raw
     told = list(adapter.usage(seen.started_at - timedelta(days=400)))
     assert [each.ended_at for each in told] == sorted(each.ended_at for each in told)
@@ -213,7 +221,9 @@ def test_a_word_that_is_not_known_is_an_unknown_state(engine, adapter, key, unti
 def test_a_cut_answer_is_never_taken_for_one(engine, adapter, key):
     native_id = adapter.job_create(job("true"), key)
     calls = [adapter.resources, lambda: adapter.job_find(key), lambda: adapter.job_get(native_id)]
-    calls += [adapter.check, lambda: list(adapter.usage(datetime(2026, 1, 1, tzinfo=UTC)))]
+    calls.append(adapter.check)
+    if Ability.USAGE in adapter.abilities:
+        calls.append(lambda: list(adapter.usage(datetime(2026, 1, 1, tzinfo=UTC))))
     for call in calls:
         with engine.network.bad(Fault()):
             call()
@@ -299,7 +309,10 @@ def test_the_longest_key_is_taken_and_told_whole(engine, adapter, key, until):
     assert until(native_id, JobState.SUCCEEDED).key == longest
     assert adapter.job_create(job("true"), longest) == native_id
     ends_s = time.monotonic() + ARRIVES_S
-    while longest not in {each.key for each in adapter.usage(datetime(2026, 1, 1, tzinfo=UTC))}:
+    has_accounts = Ability.USAGE in adapter.abilities
+    while has_accounts and longest not in {
+        each.key for each in adapter.usage(datetime(2026, 1, 1, tzinfo=UTC))
+    }:
         assert time.monotonic() < ends_s
         time.sleep(0.2)
     with pytest.raises(CenterRefused):
@@ -357,6 +370,8 @@ NONSENSE = {
     + b"]" * 100
     + b"}",
     "a long number": b'{"errors": [], "jobs": [' + b"9" * 5000 + b'], "nodes": [' + b"9" * 5000 + b"]}",
+    "another's": b'{"result": true, "msg": "", "data": {"result": 1, "summary": []}}',
+    "a number for a word": b'{"status": 1, "submission_id": [], "type": {}}',
     "not UTF-8": b'{"errors": [], "jobs": ["\xff"], "nodes": ["\xff"]}',
 }
 
@@ -439,8 +454,8 @@ def test_control_characters_do_not_come_through(engine, adapter, key, until):
     until(native_id, JobState.RUNNING)
 
     def worse(body: bytes) -> bytes:
-        assert b'"None"' in body
-        return body.replace(b'"None"', b'"a\\u0000b\\u001b[31m\\ud800"')
+        assert engine.words in body
+        return body.replace(engine.words, b'"a\\u0000b\\u001b[31m\\ud800"')
 
     with engine.network.bad(Fault(only=engine.asking, body=worse)):
         told = adapter.job_get(native_id).message

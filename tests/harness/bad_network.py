@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+_CHUNKED = re.compile(rb"transfer-encoding:\s*chunked", re.IGNORECASE)
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 
 
@@ -160,4 +161,21 @@ def _message(peer: socket.socket) -> bytes:
     while told is not None and size < int(told[1]) and (block := peer.recv(2**20)):
         parts.append(block)
         size += len(block)
-    return head + b"\r\n\r\n" + b"".join(parts)
+    whole = b"".join(parts)
+    return head + b"\r\n\r\n" + (_chunks(peer, whole) if _CHUNKED.search(head) else whole)
+
+
+def _chunks(peer: socket.socket, begun: bytes) -> bytes:
+    """A body in chunks, as it comes, to the last of them."""
+    data, at = bytearray(begun), 0
+    while True:
+        line = data.find(b"\r\n", at)
+        end = line + 4 + int(data[at:line], 16) if line >= 0 else 0
+        if line < 0 or len(data) < end:
+            if not (block := peer.recv(2**20)):
+                return bytes(data)
+            data += block
+        elif end == line + 4:
+            return bytes(data)
+        else:
+            at = end

@@ -1,6 +1,6 @@
-"""A portal of the demo whose two nodes have four accelerators each, and its own pool as a centre.
+"""A portal of the demo whose two nodes have an accelerator each, and its own pool as a centre.
 
-The accelerators are simulated, as they say: the pool, its scheduler, its agents and what the jobs run are real.
+They are simulated, as they say: the pool, its scheduler, its agents and what the jobs run are real.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.harness.adapter_process import KEY
 from tests.harness.portal import own_environment, portal_folder
 
 ACCOUNT = {"tenant": "acme", "user": "alice"}
-_AGENT = {"WEIR_AGENT_DEVICES": "none", "WEIR_AGENT_SIMULATE": "ascend:4:Ascend 910B:1024"}
+_AGENT = {"WEIR_AGENT_DEVICES": "none", "WEIR_AGENT_SIMULATE": "ascend:1:Ascend 910B:1024"}
 _STARTS_S = 180
 
 
@@ -103,6 +103,6 @@ def _adapter_process(stack: Stack) -> Iterator[LocalPool]:
 def _is_whole(pool: LocalPool) -> Callable[[], bool]:
     def ask() -> bool:
         told = pool.call("resources")
-        return bool(told.nodes == 2 and told.total.npu == 8)
+        return bool(told.nodes == 2 and told.total.npu == 2)
 
     return ask

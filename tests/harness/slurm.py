@@ -20,6 +20,7 @@ import pytest
 from portal.devstack.servers import ports
 from portal.devstack.servers.privileges import child_setup
 from portal.devstack.servers.processes import last_lines, wait_until
+from tests.harness.ports import row_of_ports
 
 CONTROLLER = ("slurmctld", "slurmd", "munged")
 WHOLE = (*CONTROLLER, "slurmdbd", "slurmrestd", "mariadbd", "mariadb-install-db")
@@ -260,8 +261,7 @@ def slurm() -> Iterator[Cluster]:
 
 def _values(folder: Path, nodes: int) -> dict[str, str]:
     host = os.uname().nodename
-    # Of one row below those that the kernel gives to connections that go out: none of them takes one meanwhile.
-    first = _row_of_ports(nodes + 4)
+    first = row_of_ports(nodes + 4)
     port, dbd_port, database_port, rest_port = range(first + nodes, first + nodes + 4)
     return {
         "dir": str(folder),
@@ -275,14 +275,6 @@ def _values(folder: Path, nodes: int) -> dict[str, str]:
         "first": str(first),
         "last": str(first + nodes - 1),
     }
-
-
-def _row_of_ports(count: int) -> int:
-    """The first of so many free ports in a row."""
-    for first in range(20000 + os.getpid() % 50 * 100, 32000, count):
-        if all(ports.is_free(port) for port in range(first, first + count)):
-            return first
-    raise OSError(f"no {count} free ports in a row")
 
 
 def _munge_start(made: Cluster) -> None:

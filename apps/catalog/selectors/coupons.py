@@ -1,8 +1,23 @@
 """Reads: coupon activities and coupons."""
 
+from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
-from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import (
+    Case,
+    Count,
+    DecimalField,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -10,6 +25,7 @@ from django.utils.translation import gettext as _
 from apps.catalog.models import (
     Coupon,
     CouponActivity,
+    CouponBudget,
     CouponRedemption,
 )
 from apps.catalog.pricing.coupons import redeemable
@@ -17,6 +33,8 @@ from apps.catalog.selectors.ids import Id, uid_of
 from apps.catalog.states import ActivityState, CouponState
 from apps.kernel.errors import NotFound
 from apps.tenancy.models import Tenant
+
+_VALUE = DecimalField(max_digits=28, decimal_places=10)
 
 
 def coupon_activity_list(
@@ -42,8 +60,9 @@ def coupon_activity_list(
     return rows
 
 
-def coupon_activity_summary() -> QuerySet[CouponActivity]:
-    """Each activity with `issued_value`, `claimed_value` and `used_value` in CNY (PLAT-OPS-35)."""
+def coupon_activity_summary(*, search: str = "", state: str = "") -> QuerySet[CouponActivity]:
+    """Each activity with `issued_value`, `claimed_value` and `used_value` in CNY (PLAT-OPS-35); nothing is issued of a
+    draft. `search`: a part of its name."""
     used = (
         CouponRedemption.objects.across()
         .filter(coupon__activity=OuterRef("pk"))
@@ -52,13 +71,106 @@ def coupon_activity_summary() -> QuerySet[CouponActivity]:
         .annotate(sum=Sum("amount"))
         .values("sum")
     )
-    return CouponActivity.objects.annotate(
-        issued_value=F("face_value") * F("quantity"),
+    rows = CouponActivity.objects.all()
+    if search:
+        rows = rows.filter(Q(name_zh__icontains=search) | Q(name_en__icontains=search))
+    if state:
+        rows = rows.filter(state=state)
+    return rows.annotate(
+        issued_value=Case(
+            When(state=ActivityState.DRAFT, then=Value(Decimal(0))),
+            default=F("face_value") * F("quantity"),
+            output_field=_VALUE,
+        ),
         claimed_value=F("face_value") * F("claimed_count"),
         used_value=Coalesce(
             Subquery(used), Value(0), output_field=CouponRedemption._meta.get_field("amount")
         ),
     )
+
+
+def coupon_activity_any_get(uid: Id) -> CouponActivity:
+    """One of `coupon_activity_summary`, in whatever state."""
+    row = coupon_activity_summary().filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such activity."))
+    return row
+
+
+def coupon_issued_value(year: int) -> Decimal:
+    """What a year's issued activities may still cost in all, in CNY; of an ended one only what was claimed."""
+    count = Case(When(state=ActivityState.ISSUED, then=F("quantity")), default=F("claimed_count"))
+    rows = CouponActivity.objects.filter(budget_year=year)
+    found = rows.aggregate(sum=Sum(F("face_value") * count, output_field=_VALUE))["sum"]
+    return found or Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetFigures:
+    """A year's coupon budget in CNY: what it is, what is issued of it, what is left."""
+
+    year: int
+    amount: Decimal
+    issued: Decimal
+
+    @property
+    def left(self) -> Decimal:
+        return self.amount - self.issued
+
+
+def coupon_budgets() -> list[BudgetFigures]:
+    """Each year's budget, the newest first (PLAT-OPS-34)."""
+    return [
+        BudgetFigures(row.year, row.amount, coupon_issued_value(row.year))
+        for row in CouponBudget.objects.all()
+    ]
+
+
+def coupon_all(
+    *, activity: CouponActivity | None = None, tenant: str = "", state: str = "", search: str = ""
+) -> QuerySet[Coupon]:
+    """The coupons of all tenants, newest first; of `tenant` by its code; `search`: a part of the coupon's code, or of
+    the name of its activity (PLAT-OPS-33)."""
+    rows = Coupon.objects.across().select_related("tenant", "activity", "claimed_by")
+    if activity:
+        rows = rows.filter(activity=activity)
+    if tenant:
+        rows = rows.filter(tenant__schema_name=tenant)
+    if state:
+        rows = rows.filter(state=state)
+    if search:
+        named = Q(activity__name_zh__icontains=search) | Q(activity__name_en__icontains=search)
+        rows = rows.filter(named | Q(code__icontains=search))
+    return rows
+
+
+def coupon_any_get(uid: Id) -> Coupon:
+    """One of `coupon_all`."""
+    row = coupon_all().filter(uid=uid_of(uid)).first()
+    if row is None:
+        raise NotFound(_("There is no such coupon."))
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class CouponUse:
+    """What was taken from a coupon in CNY, and when. `bill_uid`: of the bill that it paid; "" for what is no bill, of
+    which `reference` is all that is known."""
+
+    reference: str
+    bill_uid: str
+    amount: Decimal
+    created_at: datetime
+
+
+def coupon_uses(coupon: Coupon) -> list[CouponUse]:
+    """What was taken from a coupon, newest first."""
+    found = []
+    for row in CouponRedemption.objects.of(coupon.tenant).filter(coupon=coupon):
+        kind, _colon, uid = row.reference.partition(":")
+        bill_uid = uid if kind == "bill" else ""
+        found.append(CouponUse(row.reference, bill_uid, row.amount, row.created_at))
+    return found
 
 
 def coupon_list(*, tenant: Tenant, state: str = "", search: str = "") -> QuerySet[Coupon]:

@@ -1,11 +1,13 @@
 """Coupons from budget to redemption (PLAT-OPS-24 to -37). Every figure moves under a row lock."""
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, DecimalField, F, QuerySet, Sum, When
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,17 +15,24 @@ from apps.catalog.errors import BudgetExceeded, CouponNotClaimable, CouponNotUsa
 from apps.catalog.models import Coupon, CouponActivity, CouponBudget, CouponRedemption
 from apps.catalog.permissions import CouponPermission as P
 from apps.catalog.pricing.coupons import redeemable
+from apps.catalog.selectors.coupons import coupon_issued_value
 from apps.catalog.selectors.ids import uid_of
 from apps.catalog.services.rows import row_check
 from apps.catalog.states import ACTIVITY, COUPON, ActivityState, CouponState
 from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import Forbidden, InvalidInput, NotFound
+from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
 from apps.kernel.money import bill_round
 from apps.kernel.service import service
 from apps.tenancy.models import Tenant
 
 _EXPIRE_BATCH = 500
-_VALUE = DecimalField(max_digits=28, decimal_places=10)
+# What a draft says, and may say otherwise until it is issued.
+CHANGEABLE = frozenset(
+    {
+        "name_zh", "name_en", "face_value", "quantity", "valid_from", "valid_until", "per_tenant_limit",
+        "minimum_spend", "ratio_percent",
+    }
+)  # fmt: skip
 
 
 @service(P.MANAGE)
@@ -35,7 +44,7 @@ def coupon_budget_set(*, actor: Actor, year: int, amount: Decimal) -> CouponBudg
         )
     CouponBudget.objects.get_or_create(year=year, defaults={"amount": Decimal(0)})
     row = CouponBudget.objects.select_for_update(no_key=True).get(year=year)
-    issued = _issued_value(year)
+    issued = coupon_issued_value(year)
     if amount < issued:
         raise BudgetExceeded(
             _("¥%(issued)s is issued already in %(year)s.") % {"issued": bill_round(issued), "year": year},
@@ -45,14 +54,6 @@ def coupon_budget_set(*, actor: Actor, year: int, amount: Decimal) -> CouponBudg
     row.save(update_fields=["amount", "updated_at"])
     act_subject("coupon_budget", year, amount=amount)
     return row
-
-
-def _issued_value(year: int) -> Decimal:
-    """What issued activities may still cost in all; of an ended one only what was claimed."""
-    count = Case(When(state=ActivityState.ISSUED, then=F("quantity")), default=F("claimed_count"))
-    rows = CouponActivity.objects.filter(budget_year=year)
-    found = rows.aggregate(sum=Sum(F("face_value") * count, output_field=_VALUE))["sum"]
-    return found or Decimal(0)
 
 
 @service(P.MANAGE)
@@ -70,10 +71,6 @@ def coupon_activity_create(
     ratio_percent: int = 100,
 ) -> CouponActivity:
     """Draft an activity. Amounts in CNY, two places at most; `ratio_percent`: the most of a bill it pays."""
-    for name, amount in (("face_value", face_value), ("minimum_spend", minimum_spend)):
-        if amount != bill_round(amount):
-            reason = _("An amount has at most two decimal places.")
-            raise InvalidInput(reason, fields={name: reason})
     row = CouponActivity(
         name_zh=name_zh,
         name_en=name_en,
@@ -85,10 +82,48 @@ def coupon_activity_create(
         minimum_spend=minimum_spend,
         ratio_percent=ratio_percent,
     )
-    row_check(row)
+    _activity_check(row)
     row.save()
     act_subject("coupon_activity", row.uid)
     return row
+
+
+@service(P.MANAGE)
+def coupon_activity_change(
+    *, actor: Actor, activity_uid: UUID | str, changes: Mapping[str, Any]
+) -> CouponActivity:
+    """Change a draft: any of what `coupon_activity_create` takes. What is issued keeps its conditions, because tenants
+    hold coupons of it: Conflict."""
+    unknown = set(changes) - CHANGEABLE
+    if unknown:
+        raise InvalidInput(fields={name: _("No such field.") for name in sorted(unknown)})
+    row = _activity_locked(activity_uid)
+    if row.state != ActivityState.DRAFT:
+        raise Conflict(
+            _("%(name)s is issued: its conditions stay as they are.") % {"name": row},
+            cure=_("End it and draft another."),
+        )
+    for name, value in changes.items():
+        setattr(row, name, value)
+    _activity_check(row)
+    row.save(update_fields=[*changes, "updated_at"])
+    act_subject("coupon_activity", row.uid, changed=sorted(changes))
+    return row
+
+
+def _activity_check(row: CouponActivity) -> None:
+    """The rules of a draft; InvalidInput names each field that breaks one."""
+    wrong: dict[str, object] = {}
+    for name in ("face_value", "minimum_spend"):
+        if getattr(row, name) != bill_round(getattr(row, name)):
+            wrong[name] = _("An amount has at most two decimal places.")
+    if row.face_value <= 0:
+        wrong["face_value"] = _("A coupon is worth more than 0.")
+    if row.valid_until <= row.valid_from:
+        wrong["valid_until"] = _("It must end after it begins.")
+    if wrong:
+        raise InvalidInput(_("The activity cannot be kept as it stands."), fields=wrong)
+    row_check(row)
 
 
 @service(P.MANAGE)
@@ -99,7 +134,7 @@ def coupon_activity_issue(*, actor: Actor, activity_uid: UUID | str) -> CouponAc
     year = timezone.localtime(now).year
     budget = CouponBudget.objects.select_for_update(no_key=True).filter(year=year).first()
     amount = budget.amount if budget else Decimal(0)
-    wanted = _issued_value(year) + row.face_value * row.quantity
+    wanted = coupon_issued_value(year) + row.face_value * row.quantity
     if wanted > amount:
         text = _(
             "The coupon budget of %(year)s is ¥%(amount)s; with this activity ¥%(wanted)s would be issued."

@@ -41,7 +41,7 @@ def price_publish(
     if start < now:
         reason = _("A price cannot begin in the past.")
         raise InvalidInput(reason, fields={"effective_from": reason})
-    made = _lines_checked(commodity, lines)
+    made = price_lines_drafted(commodity, lines)
     number = PriceVersion.objects.filter(commodity=commodity).count() + 1
     version = PriceVersion.objects.create(
         commodity=commodity, number=number, effective_from=start, published_at=now
@@ -53,7 +53,11 @@ def price_publish(
     return version
 
 
-def _lines_checked(commodity: Commodity, lines: Sequence[PriceInput]) -> list[PriceLine]:
+def price_lines_drafted(commodity: Commodity, lines: Sequence[PriceInput]) -> list[PriceLine]:
+    """The prices as publishing would keep them, checked as it checks them, and kept nowhere: what a preview shows.
+
+    InvalidInput names each component whose price is missing or unsound.
+    """
     ranges = {row.component.code: row for row in commodity.components.select_related("component")}
     codes = [line.component for line in lines]
     wrong: dict[str, object] = {

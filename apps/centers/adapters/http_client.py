@@ -7,9 +7,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,16 +29,21 @@ _TEXT_MAX = 300
 _LATER = frozenset({408, 425, 429, 502, 503, 504})
 
 
+class AnswerTooLong(CenterBroken):
+    """An answer has more bytes than are read of one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A whole answer: its status below 500 or of the service itself, and its JSON without control characters.
 
-    `data` is None where an answer with an error holds no JSON; `text` is its begin then.
+    `data` is None where an answer with an error holds no JSON; `text` has its begin then, `end` the lines of its end.
     """
 
     status: int
     data: Any
     text: str = ""
+    end: str = ""
 
 
 class CenterClient:
@@ -77,6 +83,44 @@ class CenterClient:
     ) -> Answer:
         """Ask once. Raises CenterUnreachable where no whole answer came, CenterBroken where it is none of a centre's,
         CenterRefused where the credential or the address is refused; every other answer is the adapter's to judge."""
+        status, data = self._sent(method, path, query, headers, body, self._read)
+        return self._judged(status, self._without_secrets(data, headers))
+
+    def blocks(
+        self,
+        path: str,
+        taken: Callable[[bytes], bool],
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Ask once for bytes as they are: `taken` gets them block by block and says whether it wants more, however long
+        the answer is. One that is not 200 is read as `call` reads it. Raises as `call` does."""
+
+        def read(answer: httpx.Response, watch: _Watch) -> bytes:
+            if answer.status_code != HTTPStatus.OK:
+                return self._read(answer, watch)
+            for block in self._blocks(answer, watch):
+                if not taken(block):
+                    break
+            return b"{}"
+
+        status, data = self._sent("GET", path, query, headers, None, read)
+        return self._judged(status, self._without_secrets(data, headers))
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._client.close()
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        headers: Mapping[str, str] | None,
+        body: object,
+        read: Callable[[httpx.Response, _Watch], bytes],
+    ) -> tuple[int, bytes]:
         watch = _Watch(self._limits.answer_s, self._local_addresses)
         asked = self._client.build_request(
             method,
@@ -90,34 +134,38 @@ class CenterClient:
             with watch:
                 answer = self._client.send(asked, stream=True)
                 try:
-                    status, data = answer.status_code, self._read(answer, watch)
+                    return answer.status_code, read(answer, watch)
                 finally:
                     answer.close()
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ssl.SSLError) as error:
             raise self._unreachable(error, watch) from error
-        for value in (headers or {}).values():
-            # What it repeats of what lets us in is not kept or shown with its words.
-            if len(value) >= _SECRET_LENGTH:
-                data = data.replace(value.encode(), b"(...)")
-        return self._judged(status, data)
-
-    def close(self) -> None:
-        """Let go of everything."""
-        self._client.close()
 
     def _read(self, answer: httpx.Response, watch: _Watch) -> bytes:
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise CenterBroken(_("The answer is packed, which was not asked for."))
         read = bytearray()
-        for block in answer.iter_raw(_BLOCK_BYTES):
+        for block in self._blocks(answer, watch):
             read += block
             if len(read) > self._limits.answer_bytes:
-                raise CenterBroken(
+                raise AnswerTooLong(
                     _("The answer is longer than %(bytes)s bytes.") % {"bytes": self._limits.answer_bytes}
                 )
+        return bytes(read)
+
+    def _blocks(self, answer: httpx.Response, watch: _Watch) -> Iterator[bytes]:
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise CenterBroken(_("The answer is packed, which was not asked for."))
+        for block in answer.iter_raw(_BLOCK_BYTES):
+            yield block
             if watch.is_over:
                 raise httpx.ReadTimeout("the answer did not end in time")
-        return bytes(read)
+
+    def _without_secrets(self, data: bytes, headers: Mapping[str, str] | None) -> bytes:
+        """What an answer repeats of what lets us in is not kept or shown with its words."""
+        for value in (headers or {}).values():
+            # "Bearer" is no secret, what follows it is.
+            for secret in (value, value.rpartition(" ")[2]):
+                if len(secret) >= _SECRET_LENGTH:
+                    data = data.replace(secret.encode(), b"(...)")
+        return data
 
     def _unreachable(self, error: Exception, watch: _Watch) -> CenterUnreachable:
         if watch.is_over or isinstance(error, httpx.TimeoutException):
@@ -153,7 +201,8 @@ class CenterClient:
         except CenterBroken:
             if status < 400:
                 raise
-            return Answer(status, None, text)
+            end = control_removed(read[-_TEXT_MAX:].decode("utf-8", "replace"), has_lines=True)
+            return Answer(status, None, text, end)
 
 
 class _Watch:

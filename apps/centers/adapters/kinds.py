@@ -42,6 +42,8 @@ class KindField:
     is_place: bool = False
     # What a form offers for it, by value and name; what may be, the adapter says.
     choices: Callable[[], Iterable[tuple[str, str]]] | None = None
+    # Says where jobs are looked for: stays as it is while there is work.
+    holds_work: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ _ADDRESS = KindField(
     help=_("Of the interface, with its scheme and port: https://slurm.example.org:6820"),
     is_required=True,
     is_place=True,
+    holds_work=True,
 )
 _AUTHORITY = KindField(
     "authority",
@@ -89,6 +92,7 @@ KINDS: dict[str, CenterKind] = {
                 _("User at the centre"),
                 help=_("Whose name all jobs run under there. Root is refused."),
                 is_required=True,
+                holds_work=True,
             ),
             KindField(
                 "token",
@@ -126,6 +130,35 @@ KINDS: dict[str, CenterKind] = {
                 _("Folder of logs"),
                 help=_(
                     "Where this portal sees the work folder, on a shared file system. Empty: no logs are read."
+                ),
+            ),
+        ),
+    ),
+    "ray": CenterKind(
+        code="ray",
+        label=_("Ray"),
+        path="apps.centers.adapters.ray.adapter:RayAdapter",
+        fields=(
+            replace(
+                _ADDRESS,
+                help=_("Of the cluster's dashboard, with its scheme and port: https://ray.example.org:8265"),
+            ),
+            _AUTHORITY,
+            KindField(
+                "token",
+                _("Token"),
+                help=_(
+                    "That the cluster asks for (RAY_AUTH_MODE=token, from Ray 2.52 on). Empty: it asks for none, and"
+                    " whoever reaches the address runs what he likes there."
+                ),
+                is_secret=True,
+            ),
+            KindField(
+                "devices",
+                _("Names of devices"),
+                help=_(
+                    "Where the cluster has other names than GPU, NPU and MLU among its resources: npu=ascend"
+                    " user_define=fpga"
                 ),
             ),
         ),

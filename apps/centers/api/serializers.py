@@ -5,7 +5,15 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from apps.centers.models import GRADE_MOST, PRICE_MOST, SECONDS_MOST, Center, ResourceSpec, SpecOffer
+from apps.centers.models import (
+    GRADE_MOST,
+    PRICE_MOST,
+    SECONDS_MOST,
+    Center,
+    RemoteTask,
+    ResourceSpec,
+    SpecOffer,
+)
 from apps.centers.states import ServiceType
 from apps.centers.types import AMOUNTS
 from apps.identity.api.sound import ProgramField, SoundSerializer
@@ -75,7 +83,7 @@ class TroubleOut(serializers.Serializer[Any]):
 
 class CenterOut(serializers.ModelSerializer[Center]):
     """Table 1, what is set of the centre beside it, and its last answer. `status`: 0 unavailable, 1 available,
-    2 unknown. `geometry`: [longitude, latitude]."""
+    2 unknown. `geometry`: [longitude, latitude]. `disbelieved_count`: reports of its jobs that could not be true."""
 
     geometry = serializers.ListField(child=serializers.FloatField(), allow_null=True, read_only=True)
     settings = serializers.DictField(child=serializers.CharField(), read_only=True)
@@ -88,7 +96,7 @@ class CenterOut(serializers.ModelSerializer[Center]):
         fields = [
             "ai_center_id", "name", "region", "status", "geometry", "created_at", "updated_at", "kind", "settings",
             "is_drained", "security_grade", "stale_after_s", "lost_after_s", "answered_at", "resources", "monitoring",
-            "trouble",
+            "trouble", "disbelieved_count",
         ]  # fmt: skip
 
     @extend_schema_field(QuantitiesOut(allow_null=True))
@@ -124,6 +132,18 @@ class CenterOut(serializers.ModelSerializer[Center]):
         if not row.trouble:
             return None
         return dict(TroubleOut({"kind": row.trouble, "message": row.error, "at": row.error_at}).data)
+
+
+class RemoteTaskOut(serializers.ModelSerializer[RemoteTask]):
+    """One attempt of one replica at a centre. `state`: new, sending, waiting, running, succeeded, failed, stopped,
+    refused or lost, since `state_at`. `is_left`: it is over, and the centre may still have it until it is stopped."""
+
+    class Meta:
+        model = RemoteTask
+        fields = [
+            "key", "owner", "desired", "state", "state_at", "is_left", "native_id", "native_state", "cause",
+            "exit_code", "started_at", "ended_at", "seen_at", "created_at",
+        ]  # fmt: skip
 
 
 class _ValuesField(serializers.DictField):

@@ -14,6 +14,11 @@ urlpatterns = [
     path("centers/<str:ai_center_id>/drain", views.CenterDrainView.as_view(), name="center_drain"),
     path("centers/<str:ai_center_id>/undrain", views.CenterUndrainView.as_view(), name="center_undrain"),
     path("centers/<str:ai_center_id>/sample", views.CenterSampleView.as_view(), name="center_sample"),
+    path(
+        "centers/<str:ai_center_id>/remote-tasks",
+        views.CenterRemoteTasksView.as_view(),
+        name="center_remote_tasks",
+    ),
     path("resource-specs", views.ResourceSpecsView.as_view(), name="network_specs"),
     path("resource-specs/<str:resource_spec_id>", views.ResourceSpecView.as_view(), name="network_spec"),
     path(

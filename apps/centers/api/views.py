@@ -10,7 +10,13 @@ from rest_framework.serializers import Serializer
 from apps.centers.adapters.kinds import kinds
 from apps.centers.api import serializers as s
 from apps.centers.permissions import CentersPermission as P
-from apps.centers.selectors import center_get, center_list, resource_spec_get, resource_spec_list
+from apps.centers.selectors import (
+    center_get,
+    center_list,
+    remote_task_list,
+    resource_spec_get,
+    resource_spec_list,
+)
 from apps.centers.services.centers import (
     center_change,
     center_credential_set,
@@ -154,6 +160,13 @@ class CenterSampleView(CentersApiView):
         """Ask it now what it holds."""
         center_sample_now(actor=self.actor, ai_center_id=ai_center_id)
         return _center(ai_center_id)
+
+
+class CenterRemoteTasksView(CentersApiView):
+    @extend_schema(responses=s.RemoteTaskOut(many=True))
+    def get(self, request: Request, ai_center_id: str) -> Response:
+        """The work that was sent to a centre, newest first: how far it is by what the centre told."""
+        return self.page(remote_task_list(center_get(ai_center_id)), s.RemoteTaskOut)
 
 
 def _spec(resource_spec_id: str, status: int = 200) -> Response:

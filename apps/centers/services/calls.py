@@ -1,7 +1,7 @@
 """Asking a centre what it holds. No transaction of the database belongs around a call."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -17,11 +17,13 @@ from apps.centers.adapters.base import (
     CenterRefused,
     CenterResources,
     CenterUnreachable,
+    JobMessage,
+    JobSeen,
     Quantities,
 )
 from apps.centers.adapters.kinds import adapter_of
 from apps.centers.errors import CenterNonsense, CenterSaysNo, CenterSilent
-from apps.centers.models import ERROR_MOST
+from apps.centers.models import ERROR_MOST, TEXT_BYTES
 from apps.centers.states import Trouble
 from apps.centers.types import AMOUNT_MOST, AMOUNTS
 from apps.kernel.control_characters import control_removed
@@ -55,7 +57,7 @@ def center_asked(adapter: CenterAdapter, *, is_new: bool = False) -> Answer:
         version = adapter.check() if is_new else ""
         resources = adapter.resources()
         _believe(resources)
-    version = _line(resources.version or version, _VERSION_MOST)
+    version = line(resources.version or version, _VERSION_MOST)
     return Answer(asked_at, timezone.now(), version, resources)
 
 
@@ -69,6 +71,41 @@ def center_tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, s
             adapter.close()
 
 
+def log_asked(adapter: CenterAdapter, native_id: str, offset: int, limit: int) -> bytes:
+    """What a job wrote, from a byte on. Raises CenterError."""
+    with _outsiders():
+        return bytes(adapter.job_log(native_id, offset, limit)[:limit])
+
+
+def job_sent(adapter: CenterAdapter, message: JobMessage, key: str) -> str:
+    """Send a job; its number there. Raises CenterError."""
+    if len(key) > adapter.key_length:
+        raise CenterRefused(
+            _("A key has letters, digits and dashes, %(length)s of them at most.")
+            % {"length": adapter.key_length}
+        )
+    with _outsiders():
+        native_id = adapter.job_create(message, key)
+        if not isinstance(native_id, str) or not native_id or line(native_id, TEXT_BYTES) != native_id:
+            raise CenterBroken(_("It has taken the job and tells no number of it."))
+    return native_id
+
+
+def jobs_asked(adapter: CenterAdapter, keys: Sequence[str]) -> Mapping[str, JobSeen]:
+    """The jobs of these keys that the centre knows, and whatever else it tells. Raises CenterError."""
+    with _outsiders():
+        found = dict(adapter.jobs(keys))
+        if any(not isinstance(seen, JobSeen) for seen in found.values()):
+            raise CenterBroken(_("What it tells of its jobs is no report."))
+    return found
+
+
+def job_stopped(adapter: CenterAdapter, native_id: str) -> None:
+    """Ask that a job ends. Raises CenterError."""
+    with _outsiders():
+        adapter.job_stop(native_id)
+
+
 def trouble_of(error: CenterError) -> Trouble:
     """How an error stands with a centre."""
     if isinstance(error, CenterRefused):
@@ -78,7 +115,7 @@ def trouble_of(error: CenterError) -> Trouble:
 
 def error_text(error: CenterError) -> str:
     """Its cause as it is kept and shown."""
-    return _line(str(error), ERROR_MOST)
+    return line(str(error), ERROR_MOST)
 
 
 def refusal_of(error: CenterError) -> WeirError:
@@ -89,6 +126,11 @@ def refusal_of(error: CenterError) -> WeirError:
         Trouble.BROKEN: CenterNonsense,
     }
     return kinds[trouble_of(error)](error_text(error))
+
+
+def line(text: str, most: int) -> str:
+    """What another program said, as one line that can be kept and shown."""
+    return control_removed(" ".join(text.split()))[:most]
 
 
 @contextmanager
@@ -126,11 +168,6 @@ def _believe(resources: CenterResources) -> None:
                 _("It contradicts itself: of %(total)s %(name)s it says that %(used)s are in use.")
                 % {"total": total, "name": name, "used": used}
             )
-
-
-def _line(text: str, most: int) -> str:
-    """What another program said, as one line that can be kept and shown."""
-    return control_removed(" ".join(text.split()))[:most]
 
 
 def _shown(value: object) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, Q
 from django.utils.translation import gettext as _
 
 from apps.centers.adapters.base import CenterError
@@ -22,6 +22,7 @@ from apps.centers.services.calls import Answer, center_tried, refusal_of
 from apps.centers.services.checks import facts_check, faults_raise, id_fault, kind_check, values_check
 from apps.centers.services.credentials import credential_open, credential_put
 from apps.centers.services.sampling import answer_keep
+from apps.centers.states import OPEN_STATES, CenterStatus
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, ReadOnly
 from apps.kernel.events import emit
@@ -129,6 +130,7 @@ def center_change(
             values = None
         else:
             _place_check(kind, row, values, given)
+            _work_check(kind, row, values)
             answer = _tried(row.kind, values, credential_open(row) if given is None else given)
     return center_set(
         actor=actor,
@@ -157,6 +159,15 @@ def _place_check(
     )
 
 
+def _work_check(kind: CenterKind, row: Center, values: Mapping[str, str]) -> None:
+    """CenterInUse where work that is there would be looked for elsewhere, not be found, and be sent again."""
+    moved = any(
+        each.holds_work and values.get(each.name) != row.settings.get(each.name) for each in kind.fields
+    )
+    if moved and row.remote_tasks.filter(state__in=OPEN_STATES).exists():
+        raise CenterInUse(_("There is work of %(center)s.") % {"center": row})
+
+
 @service(P.MANAGE)
 def center_set(
     *,
@@ -177,6 +188,7 @@ def center_set(
         setattr(row, fact, value)
     if values is not None and answer is not None:
         _unchanged_check(row, revision)
+        _work_check(kind_check(row.kind), row, values)
         row.settings, row.revision = dict(values), row.revision + 1
     try:
         with transaction.atomic():
@@ -238,8 +250,16 @@ def center_remove(*, actor: Actor, ai_center_id: str) -> None:
         raise CenterInUse(
             _("%(center)s offers specifications: %(specs)s.") % {"center": row, "specs": ", ".join(offers)}
         )
+    # What is left there of tasks that are lost is stopped, as long as the centre can be reached.
+    held = Q(state__in=OPEN_STATES)
+    if row.status == CenterStatus.AVAILABLE:
+        held |= Q(is_left=True)
+    if row.remote_tasks.filter(held).exists():
+        raise CenterInUse(_("There is work of %(center)s.") % {"center": row})
     emit(CenterRemoved(ai_center_id=ai_center_id), actor=actor)
     try:
+        # What is over is no reason to keep a centre; who stands above has records of its own.
+        row.remote_tasks.all().delete()
         row.delete()
     except ProtectedError as error:
         raise CenterInUse(_("There is work of %(center)s.") % {"center": row}) from error

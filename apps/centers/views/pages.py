@@ -15,6 +15,8 @@ from apps.centers.selectors import (
     center_list,
     center_offers,
     offer_list,
+    remote_task_count,
+    remote_task_list,
     resource_spec_get,
     resource_spec_list,
 )
@@ -25,6 +27,7 @@ from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
 
 _BEST_FIRST = (CenterStatus.AVAILABLE, CenterStatus.UNKNOWN, CenterStatus.UNAVAILABLE)
+_TASKS_SHOWN = 50
 CENTERS = PageList(
     Column("center", gettext_lazy("AI computing centre"), sort="name", value="name"),
     Column("status", gettext_lazy("Status"), sort=ranked("status", _BEST_FIRST), value="get_status_display"),
@@ -88,6 +91,9 @@ def center(request: PortalRequest, ai_center_id: str) -> HttpResponse:
         "offers": offers_said(center_offers(row)),
         "kind_label": kind_said(row.kind),
         "silent_s": silent_s(row),
+        "tasks": remote_task_list(row)[:_TASKS_SHOWN],
+        "task_count": remote_task_count(row),
+        "tasks_shown": _TASKS_SHOWN,
     }
     return show(request, "centers/center", context)
 

@@ -31,6 +31,14 @@ TENANT = (
         (
             entry(_("My resources"), "cpu", "workloads:workloads", "resources.view", counted="running"),
             entry(_("Environments"), "box", "workloads:environments", "resources.view"),
+            entry(
+                _("Jobs over centres"),
+                "world",
+                "jointcloud:jobs",
+                "resources.view",
+                beside=("jointcloud:job", "jointcloud:submit"),
+            ),
+            entry(_("Where work would go"), "target", "jointcloud:try", "resources.view"),
             entry(_("Secrets"), "key", "workloads:secrets", "resources.operate"),
         ),
     ),

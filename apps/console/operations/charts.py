@@ -1,8 +1,10 @@
 """What ECharts draws on the operator pages: plain options, their words in the reader's language."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.console.operations.capacity import Outlook
@@ -66,6 +68,41 @@ def outlook_option(pool: Outlook) -> dict[str, Any] | None:
     option["legend"]["data"] = shown
     option["yAxis"]["name"] = _("devices")
     return option
+
+
+_POINTS_MOST = 400
+
+
+def threshold_option(
+    points: Sequence[tuple[datetime, float]], *, name: str, threshold: float, is_above: bool, unit: str
+) -> dict[str, Any]:
+    """A figure over time with the threshold of a rule as a line. Of many points the worst of each stretch is drawn, so
+    that what breaks the rule is never left out."""
+    every = max(1, -(-len(points) // _POINTS_MOST))
+    worst = max if is_above else min
+    drawn = [
+        worst(points[start : start + every], key=lambda point: point[1])
+        for start in range(0, len(points), every)
+    ]
+    option = _option([timezone.localtime(at).strftime("%m-%d %H:%M") for at, _value in drawn], [])
+    option["yAxis"] |= {"name": unit, "scale": True}
+    line = {
+        "name": name,
+        "type": "line",
+        "showSymbol": len(drawn) == 1,
+        "data": [round(value, 2) for _at, value in drawn],
+        "markLine": {
+            "silent": True,
+            "symbol": "none",
+            "lineStyle": {"type": "dashed", "color": LEVEL_COLOURS["critical"], "width": 2},
+            "label": {"formatter": "{c}", "position": "insideEndTop"},
+            "data": [{"yAxis": threshold}],
+        },
+    }
+    # The line is on the chart also where no figure comes near it.
+    values = [*(value for _at, value in drawn), threshold]
+    option["yAxis"] |= {"min": min(values), "max": max(values)}
+    return option | {"series": [line], "legend": {"show": False}}
 
 
 _NAMES_MAX = 12

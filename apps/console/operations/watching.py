@@ -12,6 +12,8 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from apps.console.alarms import preview
+from apps.console.alarms.preview import DraftRule
 from apps.console.alarms.steps import alarm_link, alarm_steps, alarm_subject
 from apps.console.alarms.subjects import subjects_offered
 from apps.console.operations import capacity as planning
@@ -23,6 +25,7 @@ from apps.console.operations.watching_forms import (
     RouteForm,
     RuleEditForm,
     RuleForm,
+    RulePreviewForm,
     StatisticsForm,
 )
 from apps.console.reports.base import period
@@ -141,6 +144,34 @@ def rule(request: PortalRequest, code: str) -> HttpResponse:
         return go(request, "operator:rules")
     context = {"row": row, "open_count": row.alarms.exclude(state=AlarmState.RESOLVED).count(), **_choices()}
     return show(request, "telemetry/rule", context)
+
+
+@operator_page("alarms.manage")
+def rule_preview(request: PortalRequest) -> HttpResponse:
+    """How often the rule in the form would have fired, on what: asked before it is saved."""
+    form = RulePreviewForm(request.GET)
+    if not form.is_valid():
+        return show(request, "telemetry/rule_preview", {"wants": True})
+    given = form.cleaned_data
+    asked = DraftRule(**given | {"for_s": given["for_s"] or 0})
+    found = preview.rule_preview(asked)
+    metric = METRICS[asked.metric]
+    option = charts.threshold_option(
+        found.points,
+        name=found.shown,
+        threshold=asked.threshold,
+        is_above=asked.comparison in (Comparison.GT, Comparison.GE),
+        unit=metric.unit,
+    )
+    context = {
+        "found": found,
+        "metric": metric,
+        "days": asked.days,
+        "option": option if found.points else None,
+        "most": found.fired[:8],
+        "others": len(found.fired[8:]),
+    }
+    return show(request, "telemetry/rule_preview", context)
 
 
 def _choices() -> dict[str, Any]:

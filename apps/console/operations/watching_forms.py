@@ -1,5 +1,6 @@
 """The input of the operators' watching pages: filters of the log and the reports, rules and routes of alarms."""
 
+import math
 import re
 from datetime import timedelta
 from typing import Any
@@ -79,6 +80,26 @@ class RuleForm(RuleEditForm):
         label=_("Metric"), choices=[row for row in METRIC_CHOICES if not METRICS[row[0]].is_event]
     )
     threshold = forms.FloatField(label=_("Threshold"))
+
+
+class RulePreviewForm(SoundForm):
+    """A rule as its form has it, and how far to look back."""
+
+    metric = forms.ChoiceField(label=_("Metric"), choices=METRIC_CHOICES)
+    comparison = forms.ChoiceField(label=_("Comparison"), choices=Comparison.choices)
+    threshold = forms.FloatField(label=_("Threshold"))
+    for_s = UnitField(SECONDS, most=86400, label=_("Lasts for"), required=False)
+    subject = forms.CharField(label=_("Only this subject"), max_length=128, required=False)
+    days = forms.ChoiceField(choices=[("1", _("Last 24 hours")), ("7", _("7 days"))], required=False)
+
+    def clean_days(self) -> int:
+        return int(self.cleaned_data["days"] or 1)
+
+    def clean_threshold(self) -> float:
+        value: float = self.cleaned_data["threshold"]
+        if not math.isfinite(value):
+            raise forms.ValidationError(_("A number is wanted."))
+        return value
 
 
 class RouteForm(SoundForm):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.console.selling.views import categories, commodities, form_templates, processes
+from apps.console.selling.views import categories, commodities, form_templates, prices, processes
 
 app_name = "catalogue_admin"
 urlpatterns = [
@@ -9,7 +9,8 @@ urlpatterns = [
     path("new/<slug:kind>/", commodities.commodity_new, name="commodity_new"),
     path("commodities/<uuid:uid>/", commodities.commodity, name="commodity"),
     path("commodities/<uuid:uid>/edit/", commodities.commodity_edit, name="commodity_edit"),
-    path("commodities/<uuid:uid>/price/", commodities.commodity_price, name="commodity_price"),
+    path("commodities/<uuid:uid>/price/", prices.commodity_price, name="commodity_price"),
+    path("commodities/<uuid:uid>/price/preview/", prices.price_preview, name="price_preview"),
     path("commodities/<uuid:uid>/tenants/", commodities.commodity_tenants, name="commodity_tenants"),
     path("commodities/<uuid:uid>/retire/", commodities.commodity_retirement, name="commodity_retire"),
     path("commodities/<uuid:uid>/do/<slug:act>/", commodities.commodity_act, name="commodity_act"),

@@ -17,10 +17,9 @@ _OF_VENDOR = {**_GPU, "ascend": "npu", "cambricon": "mlu"}
 
 
 @dataclass(frozen=True, slots=True)
-class Cards:
-    """What accelerators a job gets: so many of one model, each as a whole. `is_sliced`: cards that give shares."""
+class Card:
+    """What accelerator a job gets, as a whole. `is_sliced`: a card that gives shares."""
 
-    count: int
     vendor: str
     model: str
     memory_mib: int
@@ -50,37 +49,35 @@ def accelerator_counts(devices: Iterable[Device]) -> dict[str, int]:
     return dict(Counter(kind_of(device.vendor) for device in devices))
 
 
-def cards_for(asked: Quantities) -> Cards | None:
-    """Which cards a job of these amounts gets; None where it asks for none.
+def card_for(asked: Quantities) -> Card | None:
+    """Which card a job of these amounts gets; None where it asks for none. Of the model of which the most are free now.
 
-    All of one model, and on one node: the model of which the most are free now. Raises CenterRefused for accelerators
-    of two kinds, and for more than any node of the pool has of one model.
+    Raises CenterRefused for more than one: a share of the pool is on one device, and work with several shares runs its
+    command once in each, which a job must not. Raises it for a kind of which the pool has none.
     """
     wanted = {name: getattr(asked, name) for name in ACCELERATORS if getattr(asked, name)}
     if not wanted:
         return None
-    if len(wanted) > 1:
-        raise CenterRefused(_("A job in this pool has accelerators of one kind."))
-    [(kind, count)] = wanted.items()
+    if sum(wanted.values()) > 1:
+        raise CenterRefused(
+            _(
+                "A job in this pool has one accelerator at most: with %(count)s its command would run as many times."
+            )
+            % {"count": sum(wanted.values())}
+        )
+    [kind] = wanted
     groups: dict[tuple[str, str, bool], list[Device]] = defaultdict(list)
     for device in devices_offered():
         if kind_of(device.vendor) == kind:
             groups[device.vendor, device.model, device.is_sliced].append(device)
-    fitting = {
-        named: rows
-        for named, rows in groups.items()
-        if max(Counter(row.node_id for row in rows).values()) >= count
-    }
-    if not fitting:
-        raise CenterRefused(
-            _("No node of the pool has %(count)s %(kind)s of one model.")
-            % {"count": count, "kind": kind.upper() if kind != "user_define" else _("other accelerators")}
-        )
+    if not groups:
+        named = kind.upper() if kind != "user_define" else _("other accelerator")
+        raise CenterRefused(_("This pool has no %(kind)s to give as a whole.") % {"kind": named})
     vendor, model, is_sliced = max(
-        sorted(fitting), key=lambda named: (_free(fitting[named]), len(fitting[named]))
+        sorted(groups), key=lambda named: (_free(groups[named]), len(groups[named]))
     )
-    memory_mib = min(row.memory_mib for row in fitting[vendor, model, is_sliced])
-    return Cards(count, vendor, model, memory_mib, is_sliced)
+    memory_mib = min(row.memory_mib for row in groups[vendor, model, is_sliced])
+    return Card(vendor, model, memory_mib, is_sliced)
 
 
 def _free(devices: Iterable[Device]) -> int:

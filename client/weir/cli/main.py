@@ -16,8 +16,10 @@ from weir.cli.stored import access_keys, assets, images, secrets, volumes
 from weir.cli.work import (
     copying,
     executing,
+    jobs,
     metrics,
     outputs,
+    placing,
     running,
     scaling,
     ssh,
@@ -47,7 +49,9 @@ _take_in(
 app.command("open")(workloads.open_pages)
 app.add_typer(workloads.environments, name="environments")
 app.add_typer(workloads.sessions, name="sessions")
+app.add_typer(jobs.job, name="job")
 app.add_typer(services.service, name="service")
+app.add_typer(placing.placement, name="placement")
 app.add_typer(scaling.scaling, name="scaling")
 app.add_typer(secrets.secret, name="secret")
 app.add_typer(volumes.volume, name="volume")

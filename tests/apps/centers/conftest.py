@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 from django.utils import translation
 
@@ -5,6 +8,7 @@ from apps.centers.adapters import kinds
 from apps.centers.services.centers import center_join
 from apps.kernel.actor import SYSTEM
 from tests.apps.centers.telling import TELLING, Told
+from tests.harness.schedulers import environment
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +35,19 @@ def join(telling):
         return center_join(actor=SYSTEM, ai_center_id=code, kind="telling", facts=facts, **given)
 
     return make
+
+
+@pytest.fixture
+def crew(committed):
+    """Starts watchers, with arguments of `telling`; whoever still runs is killed afterwards."""
+    processes = []
+
+    def more(*words):
+        command = [sys.executable, "-m", "tests.apps.centers.telling", *words]
+        processes.append(subprocess.Popen(command, env=environment()))
+        return processes[-1]
+
+    yield more
+    for process in processes:
+        process.kill()
+        process.wait()

@@ -2,8 +2,11 @@
 
 import pytest
 
+from apps.centers.adapters.base import JobMessage, Quantities
 from apps.centers.adapters.kinds import KINDS
 from apps.centers.models import Center, ResourceSpec
+from apps.centers.services.remote_tasks import remote_task_request
+from apps.kernel.actor import SYSTEM
 
 pytestmark = pytest.mark.django_db
 TABLE_1 = ("ai_center_id", "name", "region", "status", "geometry", "created_at", "updated_at")
@@ -182,3 +185,19 @@ def test_who_may_not_is_refused(operator, member, acme, body):
     assert reader.post("/api/v1/resource-specs", {}).status_code in (400, 403)
     assert reader.delete("/api/v1/centers/lake").status_code == 403
     assert not Center.objects.exists()
+
+
+@pytest.mark.req("JC-7.1.3")
+def test_the_work_of_a_centre_is_told_without_its_secrets(admin, join):
+    center = join()
+    message = JobMessage("run hunter2", Quantities(cpu=1), {"TOKEN": "s3cret"})
+    for key in ("weir-1", "weir-2"):
+        remote_task_request(actor=SYSTEM, center=center, key=key, message=message, owner="replica 1")
+    answer = admin.get("/api/v1/centers/lake/remote-tasks")
+    assert [row["key"] for row in answer.json()["results"]] == ["weir-2", "weir-1"]
+    row = answer.json()["results"][0]
+    assert (row["state"], row["desired"], row["owner"], row["is_left"]) == ("new", "run", "replica 1", False)
+    for secret in ("hunter2", "s3cret", "sealed"):
+        assert secret not in answer.content.decode()
+    assert admin.get("/api/v1/centers/lake").json()["disbelieved_count"] == 0
+    assert admin.get("/api/v1/centers/none/remote-tasks").status_code == 404

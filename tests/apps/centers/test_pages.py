@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from apps.centers.models import Center, ResourceSpec, SpecOffer
+from apps.centers.adapters.base import JobMessage, Quantities
+from apps.centers.models import Center, RemoteTask, ResourceSpec, SpecOffer
 from apps.centers.selectors import resource_spec_get
 from apps.centers.services.centers import center_drain
+from apps.centers.services.remote_tasks import remote_task_request
 from apps.centers.services.specs import offer_set, resource_spec_make
 from apps.kernel.actor import SYSTEM
 
@@ -15,6 +17,8 @@ FACTS = {
     "ai_center_id": "lake", "name": "湖畔", "region": "华东", "longitude": "120.15", "latitude": "30.28",
     "security_grade": "3", "stale_after_s": "30", "lost_after_s": "5", "lost_after_s_unit": "60",
 }  # fmt: skip
+
+ENGLISH = {"accept-language": "en"}
 
 
 @pytest.fixture
@@ -177,3 +181,32 @@ def test_who_only_looks_is_shown_no_button_and_refused(operator, join):
         assert looks.get(path).status_code == 403
     assert looks.post("/centers/lake/drain/").status_code == 403
     assert not Center.objects.get().is_drained
+
+
+def test_the_page_of_a_centre_shows_its_work_and_how_far_it_is(admin, join):
+    center = join()
+    assert "No work was sent there yet" in admin.get("/centers/lake/", headers=ENGLISH).content.decode()
+    for number, state in enumerate(("running", "lost"), start=1):
+        remote_task_request(
+            actor=SYSTEM,
+            center=center,
+            key=f"weir-{number}",
+            message=JobMessage("x", Quantities(cpu=1)),
+            owner="",
+        )
+        RemoteTask.objects.filter(key=f"weir-{number}").update(
+            state=state, native_id=f"4{number}", native_state="R", cause="<b>why</b>", is_left=state == "lost",
+            desired="stop",
+        )  # fmt: skip
+    Center.objects.update(disbelieved_count=7)
+    page = re.sub(r"\s+", " ", admin.get("/centers/lake/", headers=ENGLISH).content.decode())
+    for text in (
+        "weir-1",
+        "Running · is to stop",
+        "41",
+        "&lt;b&gt;why&lt;/b&gt;",
+        "Lost · may still be there",
+    ):
+        assert text in page
+    assert "1 not over" in page
+    assert "reports not believed: 7" in page

@@ -1,9 +1,6 @@
 """The processes that watch centres: each centre is asked by one of them, and the other takes over when it dies."""
 
 import os
-import subprocess
-import sys
-import time
 
 import pytest
 from django.utils import timezone
@@ -11,30 +8,7 @@ from django.utils import timezone
 from apps.centers.models import Center, CenterSample
 from apps.centers.services.centers import center_remove
 from apps.kernel.actor import SYSTEM
-from tests.harness.schedulers import environment
-
-
-@pytest.fixture
-def crew(committed):
-    """Starts watchers; whoever still runs is killed afterwards."""
-    processes = []
-
-    def more():
-        command = [sys.executable, "-m", "tests.apps.centers.telling"]
-        processes.append(subprocess.Popen(command, env=environment()))
-        return processes[-1]
-
-    yield more
-    for process in processes:
-        process.kill()
-        process.wait()
-
-
-def until(holds, timeout_s=60):
-    deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
+from tests.apps.centers.telling import until
 
 
 @pytest.mark.req("JC-6.1.3-1", "JC-5a", "JC-6.5-2")

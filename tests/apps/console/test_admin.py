@@ -1,26 +1,13 @@
 """The operators' tables: who sees what, acts that call services, refusals that change nothing."""
 
-from datetime import timedelta
-from decimal import Decimal
-
 import pytest
 from django.contrib import admin
 from django.urls import reverse
-from django.utils import timezone
 
 from apps.audit.models import Record
 from apps.billing.selectors.accounts import balance_get
 from apps.catalog.models import (
     Component,
-    Coupon,
-    CouponActivity,
-    CouponBudget,
-)
-from apps.catalog.services.coupons import (
-    coupon_activity_create,
-    coupon_activity_issue,
-    coupon_budget_set,
-    coupon_claim,
 )
 from apps.fleet.models import Device, Node
 from apps.identity.admin_base import OperatorAdmin
@@ -259,31 +246,6 @@ def test_a_join_token_is_shown_once_and_revoked(operator):
     refused(act(person, token, "revoke"), 409)
 
 
-# --- the catalogue ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.req("PLAT-OPS-34", "PLAT-OPS-35", "PLAT-OPS-25")
-def test_coupons_are_budgeted_drafted_issued_and_ended(operator):
-    person = operator("operations_manager")
-    given = {
-        "name_zh": "开业", "name_en": "Opening", "face_value": "50.00", "quantity": "10", "per_tenant_limit": "2",
-        "minimum_spend": "0", "ratio_percent": "100", "valid_from": "2026-01-01T00:00",
-        "valid_until": "2126-01-01T00:00",
-    }  # fmt: skip
-    done(add(person, CouponActivity, **given))
-    row = CouponActivity.objects.get()
-    text = refused(act(person, row, "issue"), 409)
-    assert "budget" in text.lower() or "预算" in text
-    from_year = CouponActivity.objects.get().created_at.year
-    done(add(person, CouponBudget, year=from_year, amount="1000.00"))
-    done(act(person, row, "issue"))
-    refused(act(person, CouponBudget.objects.get(), "set", year=from_year, amount="10.00"), 409)
-    done(act(person, row, "end"))
-    row.refresh_from_db()
-    assert row.state == "ended"
-    assert CouponBudget.objects.get().amount == 1000
-
-
 # --- the pool --------------------------------------------------------------------------------------------------
 
 
@@ -353,27 +315,3 @@ def test_every_row_opens_read_only_with_its_details(operator, member, acme):
         assert 'data-test="act-page"' not in text, url
         opened += 1
     assert opened >= 15
-
-
-@pytest.mark.req("PLAT-OPS-33", "PLAT-OPS-36")
-def test_coupon_claims_are_summed_for_each_tenant_and_a_coupon_is_recalled(operator, member):
-    activity = coupon_activity_open()
-    for schema in ("acme", "globex"):
-        coupon_claim(actor=member(schema, "tenant_operations_manager").actor, activity_uid=activity.uid)
-    person = operator("operations_manager")
-    answer = person.page().get(reverse("admin:catalog_coupon_changelist"))
-    assert [row["count"] for row in answer.context["totals"]] == [1, 1]
-    assert 'data-test="coupon-totals"' in answer.content.decode()
-    coupon = Coupon.plain.first()
-    done(act(person, coupon, "recall", reason="by mistake"))
-    refused(act(person, coupon, "recall", reason="again"), 409)
-
-
-def coupon_activity_open():
-    now = timezone.now()
-    coupon_budget_set(actor=SYSTEM, year=timezone.localtime(now).year, amount=Decimal(1000))
-    row = coupon_activity_create(
-        actor=SYSTEM, name_zh="券", name_en="Coupon", face_value=Decimal(10), quantity=5,
-        valid_from=now - timedelta(days=1), valid_until=now + timedelta(days=9),
-    )  # fmt: skip
-    return coupon_activity_issue(actor=SYSTEM, activity_uid=row.uid)

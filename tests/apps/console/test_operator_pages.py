@@ -67,7 +67,7 @@ OUTSIDE = {
         "/bills/",
         "/assets/",
     ),
-    "system_administrator": ("/admin/catalog/couponactivity/add/",),
+    "system_administrator": ("/coupons/new/",),
     "cluster_administrator": (
         "/tenants/",
         "/cases/",

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from django.utils.translation import gettext as _
 
+from apps.centers.adapters.answers import group, number, records, summed, text
 from apps.centers.adapters.base import (
     Ability,
     CallLimits,
@@ -22,20 +23,15 @@ from apps.centers.adapters.base import (
     UsageRecord,
 )
 from apps.centers.adapters.http_client import CenterClient
-from apps.centers.adapters.slurm.jobs import job_body, key_check
+from apps.centers.adapters.requests import device_names, key_check
+from apps.centers.adapters.slurm.jobs import job_body
 from apps.centers.adapters.slurm.logs import folder_check, log_read
 from apps.centers.adapters.slurm.records import (
-    DEVICES,
     account_seen,
-    group,
     is_serving,
     job_seen,
     node_total,
     node_used,
-    number,
-    records,
-    summed,
-    text,
     usage_of,
 )
 from apps.centers.adapters.slurm.rest import ALREADY_OVER, NO_JOB, SlurmError, SlurmRest
@@ -46,7 +42,8 @@ _NAMES_BYTES = 6000
 # slurmrestd reads times of ten digits after "uts": from 2001 on.
 _FIRST_TIME_S = 10**9
 _ID = re.compile(r"[1-9][0-9]{0,9}")
-_DEVICE = re.compile(r"(?P<quantity>\w+)=(?P<name>[A-Za-z0-9_.-]+)")
+# Slurm's names of what the portal counts as a GPU, an NPU or an MLU.
+_DEVICES = {"gpu": "gpu", "npu": "npu", "mlu": "mlu"}
 
 
 class SlurmAdapter:
@@ -72,7 +69,7 @@ class SlurmAdapter:
         self._account = settings.get("account", "").strip()
         self._folder = _folder(settings.get("folder", ""))
         self._log_folder = _folder(settings["log_folder"]) if settings.get("log_folder", "").strip() else ""
-        self._devices = _devices(settings.get("devices", ""))
+        self._devices = device_names(settings.get("devices", ""), _DEVICES)
         logs = {Ability.LOGS} if self._log_folder else set()
         self.abilities = frozenset({Ability.JOBS, Ability.USAGE} | logs)
         self._is_user_known = False
@@ -293,19 +290,3 @@ def _folder(written: str) -> str:
             _("%(folder)s is no absolute path of a folder.") % {"folder": repr(written[:100])}
         )
     return folder
-
-
-def _devices(written: str) -> dict[str, str]:
-    """Slurm's names of what the portal counts as a GPU, an NPU, an MLU or as something of the centre's own."""
-    found = {"gpu": "gpu", "npu": "npu", "mlu": "mlu"}
-    for part in written.replace(",", " ").split():
-        match = _DEVICE.fullmatch(part)
-        if match is None or match["quantity"] not in DEVICES:
-            raise CenterRefused(
-                _("Write names of devices as gpu=gpu npu=ascend user_define=fpga, not %(part)s.")
-                % {"part": repr(part[:60])}
-            )
-        found[match["quantity"]] = match["name"]
-    if len(set(found.values())) != len(found):
-        raise CenterRefused(_("Two kinds of devices have the same name at the cluster."))
-    return found

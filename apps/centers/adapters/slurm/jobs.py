@@ -1,18 +1,12 @@
 """What is sent to slurmrestd for a job."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
-
-from apps.centers.adapters.base import CenterRefused, JobMessage, Quantities
+from apps.centers.adapters.base import JobMessage, Quantities
+from apps.centers.adapters.requests import DEVICES, device_named, message_check
 from apps.centers.adapters.slurm.logs import log_name
-from apps.centers.adapters.slurm.records import DEVICES
 
-# What the accounts can be asked for in a list, and a shell can be shown.
-_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 # slurmrestd 22.05 does not pass on that a job is not to be run again when its node fails: whether it is run again the
 # portal decides.
@@ -25,25 +19,11 @@ fi
 """
 
 
-def key_check(key: str, length: int) -> None:
-    """Raises CenterRefused for what is no key."""
-    if not _KEY.fullmatch(key) or len(key) > length:
-        raise CenterRefused(
-            _("A key has letters, digits, dots and dashes, %(length)s of them at most.") % {"length": length}
-        )
-
-
 def job_body(
     message: JobMessage, key: str, *, folder: str, partition: str, account: str, devices: Mapping[str, str]
 ) -> dict[str, Any]:
     """The submission of a job on one node. Raises CenterRefused for what Slurm cannot be asked for."""
-    if message.image:
-        raise CenterRefused(_("Jobs of this kind of centre run in no image."))
-    if not message.command.strip() or "\0" in message.command:
-        raise CenterRefused(_("A job has a command, without a NUL character."))
-    for name, value in message.environment.items():
-        if not _NAME.fullmatch(name) or "\0" in value:
-            raise CenterRefused(_("%(name)s is no variable that a job can have.") % {"name": repr(name[:60])})
+    message_check(message)
     asked = message.quantities
     job: dict[str, Any] = {
         "name": key,
@@ -74,11 +54,6 @@ def _gres(asked: Quantities, devices: Mapping[str, str]) -> str:
     parts = []
     for quantity in DEVICES:
         count = getattr(asked, quantity)
-        if count and quantity not in devices:
-            raise CenterRefused(
-                _("The settings of this centre name no device that counts as %(quantity)s.")
-                % {"quantity": quantity}
-            )
         if count:
-            parts.append(f"gres:{devices[quantity]}:{count}")
+            parts.append(f"gres:{device_named(quantity, devices)}:{count}")
     return ",".join(parts)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from apps.centers.adapters.answers import group, number, records, text
 from apps.centers.adapters.base import OVER, CenterBroken, JobSeen, JobState, Quantities, UsageRecord
 
 _STATES = {
@@ -48,46 +49,6 @@ _GRES = re.compile(
     r"(?P<name>[\w.-]+)(?::(?P<type>[\w.+-]+))??:(?P<count>\d+)(?P<unit>[KMG]?)(?:\([^)]*\))?(?:,|$)"
 )
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
-_INT64 = 2**63 - 1
-DEVICES = ("gpu", "npu", "mlu", "user_define")
-
-
-def number(record: Mapping[str, Any], name: str) -> int:
-    """A whole number of a record, none below zero; 0 where it is left out or null."""
-    value = record.get(name)
-    if value is None:
-        return 0
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _INT64:
-        raise CenterBroken(_("%(field)s of the answer is no number.") % {"field": name})
-    return value
-
-
-def text(record: Mapping[str, Any], name: str) -> str:
-    """A text of a record; "" where it is left out or null."""
-    value = record.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise CenterBroken(_("%(field)s of the answer is no text.") % {"field": name})
-    return value
-
-
-def group(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A record within a record; empty where it is left out or null."""
-    value = record.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise CenterBroken(_("%(field)s of the answer is no record.") % {"field": name})
-    return value
-
-
-def records(answer: object, name: str) -> list[dict[str, Any]]:
-    """The records of a list that an answer has to have."""
-    found = answer.get(name) if isinstance(answer, dict) else None
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise CenterBroken(_("The answer has no list of %(name)s.") % {"name": name})
-    return found
 
 
 def is_serving(node: Mapping[str, Any], partition: str) -> bool:
@@ -118,15 +79,6 @@ def node_used(node: Mapping[str, Any], devices: Mapping[str, str]) -> dict[str, 
         "memory": number(node, "alloc_memory"),
         **_devices(gres_counts(text(node, "gres_used")), devices),
     }
-
-
-def summed(rows: Iterable[Mapping[str, int]]) -> Quantities:
-    """All of it together."""
-    total: dict[str, int] = {}
-    for row in rows:
-        for name, count in row.items():
-            total[name] = total.get(name, 0) + count
-    return Quantities(**total)
 
 
 def gres_counts(listed: str) -> dict[str, int]:

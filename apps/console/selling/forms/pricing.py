@@ -12,11 +12,12 @@ from apps.catalog.models import Commodity, PriceLine
 from apps.catalog.types import PriceInput
 from apps.console.centre.forms import StyledForm
 
-TIER_ROWS = range(4)
+TIER_ROWS_LEAST = 4
 
 
 class PriceForm(StyledForm):
-    """A price for each component of a commodity, in up to four tiers: up to how much, and what it costs."""
+    """A price for each component of a commodity, in tiers: up to how much, and what it costs. There are as many rows as
+    the longest price that the commodity has had (`price_initial`), with one to spare."""
 
     effective_from = forms.DateTimeField(
         label=gettext_lazy("From when on"),
@@ -27,6 +28,7 @@ class PriceForm(StyledForm):
 
     def __init__(self, *args: Any, commodity: Commodity, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.rows = range(max([TIER_ROWS_LEAST, *(_row_of(name) + 2 for name in self.initial)]))
         self.parts = [part.component for part in commodity.components.select_related("component")]
         for part in self.parts:
             self._put(
@@ -35,7 +37,7 @@ class PriceForm(StyledForm):
             self._put(
                 f"method_{part.code}", forms.ChoiceField(label=_("Tier method"), choices=PriceLine.METHODS)
             )
-            for row in TIER_ROWS:
+            for row in self.rows:
                 upto = forms.DecimalField(label=_("Up to"), required=False, min_value=0, max_digits=18)
                 price = forms.DecimalField(
                     label=_("Price"), required=row == 0, min_value=0, max_digits=18, decimal_places=10
@@ -49,6 +51,11 @@ class PriceForm(StyledForm):
         self.fields[name] = field
 
     @property
+    def is_begun(self) -> bool:
+        """Whether a price stands in it already."""
+        return self.is_bound or bool(self.initial)
+
+    @property
     def tables(self) -> list[tuple[Any, forms.BoundField, forms.BoundField, list[tuple[Any, Any]]]]:
         """For each component: unit, method, and the rows of its tiers."""
         return [
@@ -56,7 +63,7 @@ class PriceForm(StyledForm):
                 part,
                 self[f"unit_{part.code}"],
                 self[f"method_{part.code}"],
-                [(self[f"upto_{part.code}_{row}"], self[f"price_{part.code}_{row}"]) for row in TIER_ROWS],
+                [(self[f"upto_{part.code}_{row}"], self[f"price_{part.code}_{row}"]) for row in self.rows],
             )
             for part in self.parts
         ]
@@ -75,8 +82,14 @@ class PriceForm(StyledForm):
 
     def _tiers(self, code: str) -> list[list[Any]]:
         given = self.cleaned_data
-        rows = [(given[f"upto_{code}_{row}"], given[f"price_{code}_{row}"]) for row in TIER_ROWS]
+        rows = [(given[f"upto_{code}_{row}"], given[f"price_{code}_{row}"]) for row in self.rows]
         return [[_text(upto), _text(price)] for upto, price in rows if price is not None]
+
+
+def _row_of(name: str) -> int:
+    """The row of a tier's field; -1 for other fields."""
+    kind, row = name.partition("_")[0], name.rpartition("_")[2]
+    return int(row) if kind in ("upto", "price") and row.isdecimal() else -1
 
 
 def _text(figure: Decimal | None) -> str | None:
@@ -89,6 +102,6 @@ def price_initial(lines: Iterable[PriceLine]) -> dict[str, Any]:
     for line in lines:
         code = line.component.code
         shown |= {f"unit_{code}": line.unit, f"method_{code}": line.tier_method}
-        for row, (upto, price) in enumerate(line.tiers[: len(TIER_ROWS)]):
+        for row, (upto, price) in enumerate(line.tiers):
             shown |= {f"upto_{code}_{row}": upto, f"price_{code}_{row}": price}
     return shown

@@ -1,7 +1,6 @@
 """Commodities as operators make them, price them, and list them."""
 
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -13,7 +12,7 @@ from django.views.decorators.http import require_POST
 from apps.catalog.models import Commodity
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors.commodities import commodity_all, commodity_any_get
-from apps.catalog.selectors.prices import price_version_list
+from apps.catalog.selectors.price_versions import price_versions_compared
 from apps.catalog.services.commodities import (
     commodity_copy,
     commodity_delist,
@@ -23,9 +22,7 @@ from apps.catalog.services.commodities import (
     commodity_retire,
     commodity_tenants_set,
 )
-from apps.catalog.services.prices import price_publish
 from apps.catalog.states import CommodityKind
-from apps.console.selling.forms.pricing import PriceForm, price_initial
 from apps.console.selling.forms.selling import (
     CommodityForm,
     RetireForm,
@@ -175,7 +172,7 @@ def commodity(request: PortalRequest, uid: UUID) -> HttpResponse:
     row = commodity_any_get(uid)
     context = {
         "row": row,
-        "prices": price_version_list(commodity=row),
+        "prices": price_versions_compared(row),
         "tenants": [grant.tenant for grant in row.grants.select_related("tenant")],
         "may_manage": request.actor.may(P.MANAGE),
     }
@@ -217,40 +214,6 @@ def commodity_retirement(request: PortalRequest, uid: UUID) -> HttpResponse:
         request, _("%(name)s retires. Those who ordered it without an end are told.") % {"name": row}
     )
     return go(request, _ONE, row.uid)
-
-
-@operator_page(P.MANAGE)
-def commodity_price(request: PortalRequest, uid: UUID) -> HttpResponse:
-    """Publish a price: a published one never changes, this makes a new version."""
-    row = commodity_any_get(uid)
-    newest = price_version_list(commodity=row).first()
-    initial: dict[str, Any] = price_initial(newest.lines.all()) if newest else {}
-    form = PriceForm(request.POST or None, commodity=row, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            made = price_publish(
-                actor=request.actor,
-                commodity_uid=uid,
-                lines=form.lines(),
-                effective_from=form.cleaned_data["effective_from"],
-            )
-        except InvalidInput as error:
-            form.refuse(_named(form, error))
-        else:
-            told = {"number": made.number, "name": row}
-            messages.success(request, _("Price version %(number)s of %(name)s is published.") % told)
-            return go(request, _ONE, uid)
-    form.mark()
-    return show(
-        request, "catalog/operator/price", {"form": form, "row": row}, status=400 if form.errors else 200
-    )
-
-
-def _named(form: PriceForm, error: InvalidInput) -> InvalidInput:
-    """The refusal with each component's reason in its table."""
-    codes = {part.code for part in form.parts}
-    fields = {f"price_{name}_0" if name in codes else name: text for name, text in error.fields.items()}
-    return InvalidInput(error.message, fields=fields, cure=error.cure)
 
 
 @operator_page(P.MANAGE)

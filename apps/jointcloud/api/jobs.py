@@ -1,0 +1,141 @@
+"""Jobs over several centres."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.identity.api.base import ApiView
+from apps.jointcloud.api import job_serializers as s
+from apps.jointcloud.engine.reasons import BadInput
+from apps.jointcloud.engine.submission import tasks_in_order
+from apps.jointcloud.models import Job
+from apps.jointcloud.selectors.jobs import (
+    job_get,
+    job_get_across,
+    job_list,
+    job_list_across,
+    replica_get,
+)
+from apps.jointcloud.services.checks import MOST_TASKS
+from apps.jointcloud.services.following import job_stop
+from apps.jointcloud.services.logs import replica_log
+from apps.jointcloud.services.submission import job_submit
+from apps.jointcloud.states import WorkState
+from apps.jointcloud.text import reason_text
+from apps.jointcloud.types import JobRequest, TaskRequest
+from apps.kernel.errors import InvalidInput
+from apps.scheduling.permissions import ResourcePermission
+
+_FILTERS = [OpenApiParameter("state", str, enum=WorkState.values), OpenApiParameter("search", str)]
+
+
+def tasks_read(given: object) -> list[Any]:
+    """The tasks of a body in order; InvalidInput where they are none, too many, or numbered with a gap."""
+    try:
+        tasks = tasks_in_order(given)
+    except BadInput as error:
+        raise InvalidInput(fields={"tasks": reason_text(error.reason)}) from error
+    if len(tasks) > MOST_TASKS:
+        raise InvalidInput(
+            fields={
+                "tasks": _("A job has at most %(most)s tasks; here are %(given)s.")
+                % {"most": MOST_TASKS, "given": len(tasks)}
+            }
+        )
+    return tasks
+
+
+def job_asked(body: Any) -> JobRequest:
+    """What a body of `JobIn` asks for. Raises InvalidInput, or the serializer's own by field."""
+    form = s.JobIn(data=body)
+    form.is_valid(raise_exception=True)
+    given = dict(form.validated_data)
+    found: list[TaskRequest] = []
+    faults: dict[str, object] = {}
+    for number, each in enumerate(tasks_read(given.pop("tasks"))):
+        task = s.JobTaskIn(data=each if isinstance(each, dict) else {})
+        if task.is_valid():
+            found.append(
+                TaskRequest(**{**task.validated_data, "centers": tuple(task.validated_data["centers"])})
+            )
+        else:
+            faults |= {
+                f"tasks[{number}].{name}": " ".join(str(text) for text in _texts(said))
+                for name, said in task.errors.items()
+            }
+    if faults:
+        raise InvalidInput(fields=faults)
+    return JobRequest(**given, tasks=tuple(found))
+
+
+def _texts(said: Any) -> list[Any]:
+    if isinstance(said, dict):
+        return [text for inner in said.values() for text in _texts(inner)]
+    return list(said) if isinstance(said, list) else [said]
+
+
+class JobApiView(ApiView):
+    """A tenant's job; an operator who has entered no tenant reaches everybody's."""
+
+    plane = "both"
+    permission = ResourcePermission.VIEW
+
+    def row(self, job_id: str) -> Job:
+        if self.tenant is not None:
+            return job_get(self.tenant, job_id, actor=self.actor)
+        return job_get_across(job_id)
+
+
+class JobsView(JobApiView):
+    @extend_schema(parameters=_FILTERS, responses=s.JobRowOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The tenant's jobs over several centres, newest first; without a tenant, for operators, all tenants'."""
+        chosen = {name: request.query_params.get(name, "").replace("\0", "") for name in ("state", "search")}
+        if self.tenant is None:
+            return self.page(job_list_across(**chosen), s.JobRowOut)
+        return self.page(job_list(self.tenant, actor=self.actor, **chosen), s.JobRowOut)
+
+    @extend_schema(request=s.JobIn, responses={201: s.JobOut})
+    def post(self, request: Request) -> Response:
+        """Submit a job of one task or several: each replica goes to the best centre that can run it."""
+        if self.tenant is None:
+            raise InvalidInput(
+                _("This belongs to a tenant, and none is chosen."),
+                cure=_("Send the header Weir-Tenant with the tenant's code."),
+            )
+        row = job_submit(actor=self.actor, tenant=self.tenant, asked=job_asked(request.data))
+        return Response(s.JobOut(self.row(row.job_id)).data, status=201)
+
+
+class JobView(JobApiView):
+    @extend_schema(responses=s.JobOut)
+    def get(self, request: Request, job_id: str) -> Response:
+        """One job: its tasks, where their replicas are, and why there."""
+        return Response(s.JobOut(self.row(job_id)).data)
+
+
+class JobStopView(JobApiView):
+    permission = ResourcePermission.OPERATE
+
+    @extend_schema(request=None, responses=s.JobOut)
+    def post(self, request: Request, job_id: str) -> Response:
+        """Stop a job: what waits is sent nowhere, what runs is asked to end."""
+        row = self.row(job_id)
+        job_stop(actor=self.actor, tenant=row.tenant, job_id=job_id)
+        return Response(s.JobOut(self.row(job_id)).data)
+
+
+class JobLogView(JobApiView):
+    @extend_schema(
+        parameters=[OpenApiParameter("offset", int, description="The first byte.")], responses=s.JobLogOut
+    )
+    def get(self, request: Request, job_id: str, task: int, replica: int) -> Response:
+        """What a replica has printed, from a byte on: at most 1 MiB at once. Tasks and replicas count from 0."""
+        text = request.query_params.get("offset", "0")
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise InvalidInput(fields={"offset": _("A whole number from 0.")})
+        row = replica_get(self.row(job_id), task, replica)
+        return Response(s.JobLogOut(replica_log(row, int(text))).data)

@@ -1,0 +1,40 @@
+from django.urls import path
+
+from apps.jointcloud.api import annex_jobs, annex_views, jobs, views
+
+urlpatterns = [
+    path("jobs", jobs.JobsView.as_view(), name="jobs"),
+    path("jobs/<str:job_id>", jobs.JobView.as_view(), name="job"),
+    path("jobs/<str:job_id>/stop", jobs.JobStopView.as_view(), name="job_stop"),
+    path(
+        "jobs/<str:job_id>/tasks/<int:task>/replicas/<int:replica>/log",
+        jobs.JobLogView.as_view(),
+        name="job_log",
+    ),
+    path("placements/try", views.PlacementTryView.as_view(), name="placement_try"),
+    path("placement-settings", views.PlacementSettingsView.as_view(), name="placement_settings"),
+    path(
+        "placement-settings/history",
+        views.PlacementSettingsHistoryView.as_view(),
+        name="placement_settings_history",
+    ),
+]
+
+# Annex A names their addresses from the root of the host.
+annex_urlpatterns = [
+    path("openapi/v1/trainjob", annex_jobs.WireJobsView.as_view(), name="annex_job_create"),
+    path("openapi/v1/trainjob/<str:job_id>", annex_jobs.WireJobView.as_view(), name="annex_job"),
+    path(
+        "openapi/v1/trainjob/<str:job_id>/stop", annex_jobs.WireJobStopView.as_view(), name="annex_job_stop"
+    ),
+    path(
+        "scheduler/algorithm/<str:algorithm_id>/score/<str:center_id>",
+        annex_views.PolicyScoreView.as_view(),
+        name="annex_policy_score",
+    ),
+    path(
+        "scheduler/evaluate/score/<str:center_id>",
+        annex_views.FinalScoreView.as_view(),
+        name="annex_final_score",
+    ),
+]

@@ -1,0 +1,20 @@
+"""Refusals of jobs over several centres that carry their own code."""
+
+from django.utils.translation import gettext_lazy as _
+
+from apps.kernel.errors import Conflict
+
+
+class TooManyJobs(Conflict):
+    """A tenant has as many open jobs as it may."""
+
+    code = "too_many_jobs"
+    default_cure = _("Wait until some have ended, or stop some.")
+
+
+class JobEnded(Conflict):
+    """What is asked for can be done to a job that has not ended only."""
+
+    code = "job_ended"
+    default_message = _("The job has ended already.")
+    default_cure = _("Nothing is left to be stopped.")

@@ -1,0 +1,265 @@
+"""The shape of what the pages about the choice of centres are sent."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.centers.forms import MarkedForm
+from apps.centers.models import GRADE_MOST, Center, ResourceSpec
+from apps.centers.states import ServiceType
+from apps.jointcloud.engine.model import MODELS
+from apps.jointcloud.engine.policies.registry import POLICIES
+from apps.jointcloud.engine.types import MOST, MOST_COUNT, MOST_REPLICAS, ONE, Settings
+from apps.jointcloud.models.settings import FAILURES_MOST, SECONDS_MOST
+from apps.jointcloud.services.checks import MOST_REPLICAS as MOST_JOB_REPLICAS
+from apps.jointcloud.services.checks import MOST_RETRIES
+from apps.jointcloud.states import WorkState
+from apps.jointcloud.text import MODEL_NAMES, policy_name
+from apps.jointcloud.types import JobRequest, TaskRequest
+from apps.kernel.forms import SoundForm
+from apps.kernel.unit_fields import SECONDS, UnitField
+
+WEIGHT_PREFIX = "weight_"
+_GB = 10**9
+_FIGURES = ("stale_s", "cool_off_failures", "cool_off_s", "usual_duration_s", "model")
+
+
+class WeighedForm(MarkedForm):
+    """A form with a weight for each policy."""
+
+    def __init__(self, *args: Any, settings: Settings, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        permille = dict(settings.weights)
+        for policy in POLICIES:
+            name = f"{WEIGHT_PREFIX}{policy}"
+            field = forms.DecimalField(
+                label=policy_name(policy),
+                min_value=0,
+                max_value=1,
+                decimal_places=3,
+                required=False,
+                initial=Decimal(permille.get(policy, 0)) / ONE,
+            )
+            field.widget.attrs["step"] = "0.001"
+            self.fields[name] = field
+            self.dress(name, field)
+
+    @property
+    def weight_fields(self) -> list[forms.BoundField]:
+        """Those of the weights."""
+        return [self[name] for name in self.fields if name.startswith(WEIGHT_PREFIX)]
+
+    @property
+    def plain_fields(self) -> list[forms.BoundField]:
+        """All others that are seen."""
+        hidden = {field.name for field in self.hidden_fields()}
+        return [
+            self[name] for name in self.fields if not name.startswith(WEIGHT_PREFIX) and name not in hidden
+        ]
+
+
+def weights_given(given: Mapping[str, Any]) -> dict[str, str]:
+    """Of what was sent, the weights as parts of 1 by policy; what is left empty is 0."""
+    return {policy: str(given.get(f"{WEIGHT_PREFIX}{policy}") or 0) for policy in POLICIES}
+
+
+class TryForm(WeighedForm):
+    """A task that is tried; what is left empty does not matter to it."""
+
+    mark = "try"
+    resource_spec_id = forms.ChoiceField(label=_("Network specification"))
+    replicas = forms.IntegerField(label=_("Replicas"), min_value=1, max_value=MOST_REPLICAS, initial=1)
+    job_type = forms.ChoiceField(
+        label=_("Job type"), choices=[("", _("Any")), *ServiceType.choices], required=False
+    )
+    security_grade = forms.IntegerField(
+        label=_("Security grade at least"), min_value=0, max_value=GRADE_MOST, required=False
+    )
+    duration_s = UnitField(SECONDS, least=1, most=MOST_COUNT, label=_("Runs for"), required=False)
+    deadline = forms.DateTimeField(
+        label=_("Has to have ended by"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    image_id = forms.CharField(label=_("ID of its image"), max_length=63, required=False)
+    data = forms.CharField(  # type: ignore[assignment]
+        label=_("IDs of its data"), max_length=500, required=False, help_text=_("Several with commas.")
+    )
+    center_ids = forms.MultipleChoiceField(
+        label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    split = forms.ChoiceField(
+        label=_("Where no centre takes all replicas"),
+        choices=[("", _("it waits")), ("yes", _("several centres take them"))],
+        required=False,
+    )
+
+    def __init__(
+        self, *args: Any, specs: Iterable[ResourceSpec], centers: Iterable[Center], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        for name, choices in (
+            ("resource_spec_id", [(row.resource_spec_id, row.resource_spec_name) for row in specs]),
+            ("center_ids", [(row.ai_center_id, row.name) for row in centers]),
+        ):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = choices
+
+    def task(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Of what was sent, the task."""
+        names = ("resource_spec_id", "replicas", "duration_s", "deadline", "image_id", "center_ids")
+        data = [part.strip() for part in given["data"].split(",") if part.strip()]
+        return {name: given[name] for name in names} | {
+            "data": data,
+            "security_grade": given["security_grade"] or 0,
+            "may_split": bool(given["split"]),
+        }
+
+
+class SettingsForm(WeighedForm):
+    """How centres are chosen. `number`: the version that was shown."""
+
+    mark = "placement"
+    number = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    model = forms.ChoiceField(label=_("Evaluation model"))
+    stale_s = UnitField(
+        SECONDS,
+        least=1,
+        most=SECONDS_MOST,
+        label=_("Figures of a centre count for"),
+        help_text=_("One that was not heard of for longer gets no work."),
+    )
+    cool_off_failures = forms.IntegerField(
+        label=_("Failed dispatches before a rest"), min_value=1, max_value=FAILURES_MOST
+    )
+    cool_off_s = UnitField(
+        SECONDS, least=0, most=SECONDS_MOST, label=_("Rest after so many failures"), required=False
+    )
+    move_gb = forms.DecimalField(
+        label=_("Largest data that moves (GB)"),
+        min_value=0,
+        max_value=MOST // _GB,
+        max_digits=16,
+        decimal_places=9,
+        help_text=_("Work goes to larger data instead."),
+    )
+    usual_duration_s = UnitField(
+        SECONDS, least=1, most=MOST_COUNT, label=_("Work runs for, where nothing is said")
+    )
+
+    def __init__(self, *args: Any, settings: Settings, number: int = 0, **kwargs: Any) -> None:
+        initial = {name: getattr(settings, name) for name in _FIGURES}
+        kwargs["initial"] = initial | {"number": number, "move_gb": _plain(settings.move_bytes)}
+        super().__init__(*args, settings=settings, **kwargs)
+        model = self.fields["model"]
+        assert isinstance(model, forms.ChoiceField)
+        model.choices = [(name, MODEL_NAMES.get(name, name)) for name in MODELS]
+
+    def changes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Of what was sent, all settings."""
+        figures = {name: given[name] for name in _FIGURES} | {"cool_off_s": given["cool_off_s"] or 0}
+        return figures | {"move_bytes": int(given["move_gb"] * _GB), "weights": weights_given(given)}
+
+
+def _plain(size_bytes: int) -> str:
+    """In GB, without zeros at its end."""
+    return f"{Decimal(size_bytes) / _GB:f}"
+
+
+class JobsForm(SoundForm):
+    search = forms.CharField(required=False, max_length=63)
+    state = forms.ChoiceField(choices=[("", ""), *WorkState.choices], required=False)
+
+
+class JobForm(MarkedForm):
+    """A job of `count` tasks, one after the other; a task's fields begin with its number."""
+
+    mark = "job"
+    name = forms.CharField(label=_("Name"), max_length=127)
+    desc = forms.CharField(label=_("Description"), max_length=127, required=False)
+    job_type = forms.ChoiceField(label=_("Job type"), choices=ServiceType.choices, initial=ServiceType.BATCH)
+    deadline_at = forms.DateTimeField(
+        label=_("Has to have ended by"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    security_grade = forms.IntegerField(
+        label=_("Security grade at least"), min_value=0, max_value=GRADE_MOST, required=False
+    )
+    retries = forms.IntegerField(
+        label=_("When it fails, try again at most"),
+        min_value=2,
+        max_value=MOST_RETRIES,
+        required=False,
+        help_text=_("Times, at least 2; empty: never."),
+    )
+    gang = forms.ChoiceField(
+        label=_("Where only some tasks find a centre"),
+        choices=[("", _("they start alone")), ("yes", _("all wait for each other"))],
+        required=False,
+    )
+    center_ids = forms.MultipleChoiceField(
+        label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(
+        self, *args: Any, count: int, specs: Iterable[ResourceSpec], centers: Iterable[Center], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.count = count
+        chosen = self.fields["center_ids"]
+        assert isinstance(chosen, forms.ChoiceField)
+        chosen.choices = [(row.ai_center_id, row.name) for row in centers]
+        choices = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
+        for number in range(count):
+            fields: dict[str, forms.Field] = {
+                "name": forms.CharField(label=_("Name"), max_length=63, initial=f"task{number + 1}"),
+                "spec": forms.ChoiceField(label=_("Network specification"), choices=choices),
+                "replicas": forms.IntegerField(
+                    label=_("Replicas"), min_value=1, max_value=MOST_JOB_REPLICAS, initial=1
+                ),
+                "command": forms.CharField(
+                    label=_("Start command"), widget=forms.Textarea(attrs={"rows": 3}), strip=False
+                ),
+            }
+            for name, field in fields.items():
+                self.fields[f"task{number}_{name}"] = field
+                self.dress(f"task{number}_{name}", field)
+
+    @property
+    def job_fields(self) -> list[forms.BoundField]:
+        """Those of the job as a whole."""
+        return [self[name] for name in self.base_fields]
+
+    @property
+    def task_fields(self) -> list[list[forms.BoundField]]:
+        """Those of each task."""
+        names = ("name", "spec", "replicas", "command")
+        return [[self[f"task{number}_{name}"] for name in names] for number in range(self.count)]
+
+    def asked(self, given: Mapping[str, Any]) -> JobRequest:
+        """The job that was asked for."""
+        tasks = tuple(
+            TaskRequest(
+                name=given[f"task{number}_name"],
+                command=given[f"task{number}_command"].replace("\r\n", "\n"),
+                resourcespec=given[f"task{number}_spec"],
+                replicas=given[f"task{number}_replicas"],
+                centers=tuple(given["center_ids"]),
+                min_security_grade=given["security_grade"] or 0,
+                deadline_at=given["deadline_at"],
+            )
+            for number in range(self.count)
+        )
+        return JobRequest(
+            name=given["name"],
+            desc=given["desc"],
+            tasks=tasks,
+            job_type=given["job_type"],
+            is_gang=bool(given["gang"]),
+            retries=given["retries"],
+        )

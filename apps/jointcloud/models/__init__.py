@@ -1,0 +1,6 @@
+"""The tables of the jointcloud, whichever module defines them."""
+
+from apps.jointcloud.models.jobs import Decision, Job, Replica, Task
+from apps.jointcloud.models.settings import JointcloudSettings
+
+__all__ = ["Decision", "Job", "JointcloudSettings", "Replica", "Task"]

@@ -1,0 +1,174 @@
+"""What became of replicas at their centres.
+
+Told by an event of each remote task, and looked for by a sweep: both read what the remote tasks say now, so that one
+that comes late, or twice, changes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.centers.errors import ResourceSpecInUse
+from apps.centers.selectors import centers_lost
+from apps.jointcloud.errors import JobEnded
+from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.models.jobs import REASON_MOST
+from apps.jointcloud.selectors.jobs import jobs_reached
+from apps.jointcloud.services.remote import Seen, remote_seen, remote_stop
+from apps.jointcloud.services.settling import job_lock, job_settle
+from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
+from apps.kernel.actor import Actor, act_subject
+from apps.kernel.errors import NotFound
+from apps.kernel.service import service
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.tenancy.models import Tenant
+
+_GONE = (ReplicaState.REFUSED, ReplicaState.LOST)
+_ENDED = (ReplicaState.COMPLETED, ReplicaState.FAILED, ReplicaState.STOPPED, *_GONE)
+
+
+@service(P.OPERATE)
+def job_stop(*, actor: Actor, tenant: Tenant, job_id: str) -> Job:
+    """Stop a job: what waits is sent nowhere, what runs is asked to end. Asked twice it is asked once.
+
+    Raises NotFound, JobEnded.
+    """
+    act_subject("job", job_id[:64])
+    is_there = (
+        job_id.isprintable() and Job.objects.of(tenant).filter(jobs_reached(actor), job_id=job_id).exists()
+    )
+    job = job_lock(job_id) if is_there else None
+    if job is None:
+        raise NotFound()
+    act_subject("job", job.job_id, name=job.name)
+    if job.state not in OPEN:
+        raise JobEnded()
+    if job.stop_asked_at is not None:
+        return job
+    job.stop_asked_at, job.stop_asked_by_id = timezone.now(), actor.user_id
+    job.save(update_fields=["stop_asked_at", "stop_asked_by"])
+    rows = Replica.objects.filter(task__job=job, state__in=OPEN)
+    rows.update(again=False)
+    for key in rows.order_by("key").values_list("key", flat=True):
+        remote_stop(key, actor=actor)
+    job_settle(job, actor=actor, now=job.stop_asked_at)
+    return job
+
+
+@service(recorded=False)
+def job_follow(*, actor: Actor, job_id: str) -> None:
+    """Take over what the centres say of a job's replicas."""
+    job = job_lock(job_id)
+    if job is None:
+        return
+    now = timezone.now()
+    rows = list(Replica.objects.filter(task__job=job).filter(Q(state__in=OPEN) | Q(again=True)))
+    seen = remote_seen([row.key for row in rows])
+    changed = [row for row in rows if row.key in seen and _take(job, row, seen[row.key], now)]
+    if not changed:
+        return
+    gone = [row for row in changed if row.state in _GONE]
+    for row in gone:
+        Decision.objects.create(
+            task_id=row.task_id,
+            kind=DecisionKind.REFUSED if row.state == ReplicaState.REFUSED else DecisionKind.LOST,
+            at=now,
+            ai_center_id=row.ai_center_id,
+            replicas=1,
+            message=row.reason,
+        )
+    if gone and job.is_gang and job.state in OPEN and job.stop_asked_at is None:
+        gang_take_back(job, actor=actor, now=now)
+    job_settle(job, actor=actor, now=now)
+
+
+def gang_take_back(job: Job, *, actor: Actor, now: datetime) -> None:
+    """One of a gang has no place any more: the others are asked to end, and are placed anew with it."""
+    rows = Replica.objects.filter(task__job=job, is_current=True, state__in=OPEN, again=False).order_by("key")
+    for row in rows:
+        row.again = True
+        row.save(update_fields=["again"])
+        remote_stop(row.key, actor=actor)
+        Decision.objects.create(
+            task_id=row.task_id,
+            kind=DecisionKind.TAKEN_BACK,
+            at=now,
+            ai_center_id=row.ai_center_id,
+            replicas=1,
+        )
+
+
+def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
+    """Write what was seen; whether anything is new."""
+    if seen.state == ReplicaState.LOST and not (job.replaces_lost and row.is_current):
+        # Nobody will hear of it again, and it is not to be placed anew.
+        seen = seen._replace(state=ReplicaState.FAILED)
+    reason = seen.reason[:REASON_MOST]
+    same = row.state == seen.state and row.reason == reason and row.started_at == seen.started_at
+    if same and not (row.again and seen.state in _ENDED):
+        return False
+    row.state, row.reason, row.started_at = seen.state, reason, seen.started_at
+    if seen.state in _ENDED:
+        row.ended_at = seen.ended_at or now
+    if seen.state in _GONE or (row.again and seen.state in _ENDED):
+        row.is_current = False
+    if seen.state in _ENDED:
+        row.again = False
+    row.save(update_fields=["state", "reason", "started_at", "ended_at", "is_current", "again"])
+    return True
+
+
+def jobs_with_lost(now: datetime) -> list[str]:
+    """Jobs with replicas at centres that have been silent for as long as each says."""
+    rows = Replica.objects.filter(
+        ai_center_id__in=centers_lost(now), state__in=OPEN, task__job__replaces_lost=True
+    )
+    rows = rows.filter(task__job__state__in=OPEN, is_current=True)
+    return sorted(set(rows.values_list("task__job__job_id", flat=True)))
+
+
+@service(recorded=False)
+def job_lost_replace(*, actor: Actor, job_id: str) -> None:
+    """Give up what is at centres that are gone, and let it be placed anew; a centre that returns is to end its own."""
+    job = job_lock(job_id)
+    if job is None or job.state not in OPEN or not job.replaces_lost:
+        return
+    now = timezone.now()
+    gone = centers_lost(now)
+    rows = list(
+        Replica.objects.filter(
+            task__job=job, is_current=True, state__in=OPEN, ai_center_id__in=gone
+        ).order_by("key")
+    )
+    for row in rows:
+        remote_stop(row.key, actor=actor)
+        row.state, row.is_current, row.again, row.ended_at = ReplicaState.LOST, False, False, now
+        row.save(update_fields=["state", "is_current", "again", "ended_at"])
+        Decision.objects.create(
+            task_id=row.task_id, kind=DecisionKind.LOST, at=now, ai_center_id=row.ai_center_id, replicas=1
+        )
+    if rows and job.is_gang:
+        gang_take_back(job, actor=actor, now=now)
+    if rows:
+        job_settle(job, actor=actor, now=now)
+
+
+def spec_removed_check(resource_spec_id: str) -> None:
+    """ResourceSpecInUse while a job that has not ended asks for the specification."""
+    rows = Task.objects.filter(resourcespec=resource_spec_id, job__state__in=OPEN).select_related("job")
+    found = rows.order_by("pk").first()
+    if found is not None:
+        raise ResourceSpecInUse(
+            _("The job %(job)s asks for it.") % {"job": found.job.name},
+            cure=_("Wait until its jobs have ended, or stop them."),
+        )
+
+
+def jobs_open() -> list[str]:
+    """Jobs of which a replica is on its way at some centre: the sweep follows these."""
+    rows = Replica.objects.filter(state__in=OPEN)
+    return sorted(set(rows.values_list("task__job__job_id", flat=True)))

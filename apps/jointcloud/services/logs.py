@@ -1,0 +1,57 @@
+"""What a replica has printed, read at its centre through us: no address and no credential of a centre leaves Weir."""
+
+from dataclasses import dataclass
+
+from apps.centers.selectors import remote_tasks_named
+from apps.centers.services.remote_tasks import LOG_MOST, remote_task_log
+from apps.jointcloud.models import Replica
+from apps.jointcloud.states import OPEN
+from apps.kernel.control_characters import control_removed
+
+_CHARACTER_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Bytes `offset` to `next_offset` of a log, as text."""
+
+    text: str
+    offset: int
+    next_offset: int
+    is_whole: bool
+
+
+def replica_log(row: Replica, offset: int = 0, limit: int = LOG_MOST) -> LogPart:
+    """At most `limit` bytes of the log of an attempt, from byte `offset`; a character is never cut in two.
+
+    Asks the centre: no transaction belongs around it. Raises NotFound where the centre tells no logs, CenterSaysNo,
+    CenterSilent, CenterNonsense.
+    """
+    is_over = row.state not in OPEN
+    found = remote_tasks_named([row.key]).get(row.key)
+    part = b"" if found is None else remote_task_log(found, offset, limit)
+    # The rest of a character that is not there yet comes with the next part.
+    part = part if is_over and len(part) < limit else _whole_characters(part)
+    return LogPart(
+        text=_shown(part),
+        offset=offset,
+        next_offset=offset + len(part),
+        is_whole=is_over and len(part) < limit,
+    )
+
+
+def _whole_characters(part: bytes) -> bytes:
+    """Without the beginning of a character at its end."""
+    for cut in range(1, min(_CHARACTER_MOST, len(part)) + 1):
+        byte = part[-cut]
+        if byte >= 0xC0:
+            size = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return part[:-cut] if cut < size and cut < len(part) else part
+        if byte < 0x80:
+            return part
+    return part
+
+
+def _shown(part: bytes) -> str:
+    lines = part.decode("utf-8", "replace").split("\n")
+    return "\n".join(control_removed(each.replace("\t", "    ").rstrip("\r")) for each in lines)

@@ -1,0 +1,340 @@
+"""One scheduling cycle: what waits, planned upon one snapshot, and each job's replicas given to their centres.
+
+One cycle runs at a time, by an advisory lock. It holds no lock of a job while it plans: each job is looked at again,
+and what of it has changed meanwhile waits for the next cycle. A replica, its remote task and its frozen price are one
+transaction; nothing is sent here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from apps.centers.selectors import spec_offers_at
+from apps.jointcloud.engine.cycle import plan
+from apps.jointcloud.engine.dispatch import Dispatching
+from apps.jointcloud.engine.evaluate import Evaluation, evaluate
+from apps.jointcloud.engine.explain import explain
+from apps.jointcloud.engine.reasons import Reason
+from apps.jointcloud.engine.types import Binding, Plan, Snapshot
+from apps.jointcloud.engine.types import Job as EngineJob
+from apps.jointcloud.events import JobChanged
+from apps.jointcloud.job_text import reasons_kept
+from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.selectors.jobs import jobs_waiting
+from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
+from apps.jointcloud.services.following import (
+    job_follow,
+    job_lost_replace,
+    jobs_open,
+    jobs_with_lost,
+)
+from apps.jointcloud.services.remote import RemoteRefused, remote_request
+from apps.jointcloud.services.settling import job_lock
+from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
+from apps.kernel.actor import Actor
+from apps.kernel.events import emit
+from apps.kernel.service import service
+
+log = logging.getLogger("weir.jointcloud")
+_LOCK = 0x57656943
+# What was sent is in a centre's figures once it was asked after that; older than this it surely is.
+_UNSEEN_S = 600
+_STANDINGS_MOST = 200
+_LAST_ATTEMPTS = 2_000
+
+
+class CycleReport(NamedTuple):
+    """What a cycle did. `led`: it had the lock; without, it did nothing."""
+
+    led: bool
+    placed: int = 0
+    waiting: int = 0
+
+
+def jobs_sweep(*, actor: Actor) -> None:
+    """Find what a lost event left behind: news of replicas, and replicas whose centre is gone."""
+    for job_id in jobs_open():
+        job_follow(actor=actor, job_id=job_id)
+    for job_id in jobs_with_lost(timezone.now()):
+        job_lost_replace(actor=actor, job_id=job_id)
+
+
+def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
+    """One pass over all that waits. While another cycle runs it does nothing."""
+    with _leading() as leads:
+        if not leads:
+            return CycleReport(led=False)
+        now = timezone.now()
+        waiting = jobs_waiting(now)
+        if not waiting:
+            return CycleReport(led=True)
+        snapshot = snapshot_now(waiting, failures=_failures(), sent=_sent(now))
+        at_s = int(now.timestamp())
+        return _carry_out(snapshot, plan(snapshot, now=at_s, seed=seed), actor=actor)
+
+
+@contextmanager
+def _leading() -> Iterator[bool]:
+    """The lock is the connection's: a worker that dies lets it go."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        leads = bool(cursor.fetchone()[0])
+    try:
+        yield leads
+    finally:
+        if leads:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+
+
+def _failures() -> dict[str, Failures]:
+    """By centre: how many of its last attempts in a row it refused."""
+    found: dict[str, Failures] = {}
+    others: set[str] = set()
+    rows = Replica.objects.exclude(state=ReplicaState.PENDING).order_by("-placed_at", "-pk")
+    for code, state, ended_at in rows.values_list("ai_center_id", "state", "ended_at")[:_LAST_ATTEMPTS]:
+        if state != ReplicaState.REFUSED:
+            others.add(code)
+        elif code not in others:
+            before = found.get(code)
+            last_at = ended_at if before is None else before.last_at
+            assert last_at is not None, "what is refused has ended"
+            found[code] = Failures(1 if before is None else before.in_row + 1, last_at)
+    return found
+
+
+def _sent(now: datetime) -> list[Sent]:
+    rows = Replica.objects.filter(state__in=OPEN, placed_at__gte=now - timedelta(seconds=_UNSEEN_S))
+    return [
+        Sent(code, spec, 1, placed_at)
+        for code, spec, placed_at in rows.values_list("ai_center_id", "task__resourcespec", "placed_at")
+    ]
+
+
+def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> CycleReport:
+    dispatching = Dispatching(snapshot, decided)
+    bindings: dict[str, list[Binding]] = defaultdict(list)
+    for binding in decided.bindings:
+        bindings[binding.job_id].append(binding)
+    waits: dict[str, tuple[Reason, ...]] = {each.task_id: each.reasons for each in decided.waiting}
+    jobs = {job.id: job for job in snapshot.jobs}
+    placed = 0
+    for job_id, bound in bindings.items():
+        work = _Dispatch(snapshot, jobs[job_id], dispatching, decided.now)
+        try:
+            placed += work.carry_out(bound, actor=actor)
+        except Exception:
+            # One job that cannot be placed holds up no other; it goes on waiting.
+            log.exception("the job %s was not placed", job_id)
+            continue
+        waits |= work.waits
+    _waits_keep(waits)
+    return CycleReport(led=True, placed=placed, waiting=len(waits))
+
+
+class _Dispatch:
+    """Giving the replicas of one job to the centres that were chosen; a centre that refuses is followed by the next
+    best."""
+
+    def __init__(self, snapshot: Snapshot, job: EngineJob, dispatching: Dispatching, now_s: int) -> None:
+        self._snapshot, self._job, self._dispatching, self._now_s = snapshot, job, dispatching, now_s
+        self.waits: dict[str, tuple[Reason, ...]] = {}
+
+    def carry_out(self, bindings: list[Binding], *, actor: Actor) -> int:
+        """How many replicas went to a centre."""
+        refusals: list[tuple[str, str, str]] = []
+        wanted = {binding.task_id: binding for binding in bindings}
+        while wanted:
+            try:
+                return job_dispatch(
+                    actor=actor,
+                    job_id=self._job.id,
+                    bindings=list(wanted.values()),
+                    refusals=refusals,
+                    explained=self._explained(wanted.values(), refusals),
+                )
+            except RemoteRefused as error:
+                # Nothing of the job was kept: the one transaction was undone.
+                refusals.append((error.task_id, error.ai_center_id, str(error)))
+                self._redirect(wanted, error)
+        refusals_keep(actor=actor, job_id=self._job.id, refusals=refusals)
+        return 0
+
+    def _redirect(self, wanted: dict[str, Binding], error: RemoteRefused) -> None:
+        found = self._dispatching.refused(error.task_id, error.ai_center_id)
+        if found.instead is not None:
+            wanted[error.task_id] = found.instead
+            return
+        del wanted[error.task_id]
+        self.waits[error.task_id] = found.why_waiting
+        if self._job.is_gang:
+            for task_id in list(wanted):
+                del wanted[task_id]
+                self.waits[task_id] = found.why_waiting
+
+    def _explained(
+        self, bindings: Iterable[Binding], refusals: list[tuple[str, str, str]]
+    ) -> dict[str, Evaluation]:
+        by_task: dict[str, set[str]] = defaultdict(set)
+        for task_id, code, _why in refusals:
+            by_task[task_id].add(code)
+        found = {}
+        tasks = {task.id: task for task in self._job.tasks}
+        for binding in bindings:
+            task = tasks[binding.task_id]
+            if binding.task_id in by_task:
+                task = replace(task, refused_by=task.refused_by | by_task[binding.task_id])
+            if len(set(binding.centre_ids)) > 1:
+                task = replace(task, replicas=1)
+            found[binding.task_id] = evaluate(self._snapshot, self._job, task, now=self._now_s)
+        return found
+
+
+@service(recorded=False)
+def job_dispatch(
+    *,
+    actor: Actor,
+    job_id: str,
+    bindings: list[Binding],
+    refusals: list[tuple[str, str, str]],
+    explained: Mapping[str, Evaluation],
+) -> int:
+    """Give the replicas of a job to their centres: each a remote task at the price of now, all in one transaction.
+
+    How many were; none where the job was stopped meanwhile. `refusals`: task, centre and cause of what refused before.
+    Raises RemoteRefused: nothing was kept.
+    """
+    job = job_lock(job_id)
+    if job is None or job.state not in OPEN or job.stop_asked_at is not None:
+        return 0
+    now = timezone.now()
+    tasks = {str(task.pk): task for task in job.tasks.all()}
+    _refusals_put(tasks, refusals, now)
+    placed = 0
+    for binding in bindings:
+        task = tasks.get(binding.task_id)
+        if task is not None:
+            placed += _task_place(job, task, binding, explained[binding.task_id], now, actor=actor)
+    if placed and not _is_missing(job):
+        job.dispatched_at = job.dispatched_at or timezone.now()
+        job.save(update_fields=["dispatched_at"])
+    emit(JobChanged(job.tenant.schema_name, job.job_id), actor=actor)
+    return placed
+
+
+@service(recorded=False)
+def refusals_keep(*, actor: Actor, job_id: str, refusals: list[tuple[str, str, str]]) -> None:
+    """Keep which centres refused a job that nobody took."""
+    job = job_lock(job_id)
+    if job is not None:
+        _refusals_put({str(task.pk): task for task in job.tasks.all()}, refusals, timezone.now())
+
+
+def _refusals_put(tasks: Mapping[str, Task], refusals: list[tuple[str, str, str]], now: datetime) -> None:
+    for task_id, code, why in refusals:
+        if task_id not in tasks:
+            continue
+        last = Decision.objects.filter(task_id=int(task_id)).order_by("-at", "-pk").first()
+        if last is not None and (last.kind, last.ai_center_id, last.message) == (
+            DecisionKind.REFUSED,
+            code,
+            why[:500],
+        ):
+            continue
+        Decision.objects.create(
+            task=tasks[task_id],
+            kind=DecisionKind.REFUSED,
+            at=now,
+            ai_center_id=code,
+            replicas=1,
+            message=why[:500],
+        )
+
+
+def _task_place(
+    job: Job, task: Task, binding: Binding, explained: Evaluation, now: datetime, *, actor: Actor
+) -> int:
+    taken = set(task.attempts.filter(is_current=True).values_list("number", flat=True))
+    missing = [number for number in range(task.replicas) if number not in taken]
+    offers = spec_offers_at(task.resourcespec, set(binding.centre_ids))
+    pairs = list(zip(missing, binding.centre_ids, strict=False))
+    for number, code in pairs:
+        offer = offers.get(code)
+        if offer is None or not offer.center.takes_work:
+            raise RemoteRefused(
+                str(task.pk), code, "It offers the specification no more, or takes no new work."
+            )
+        attempt = 1 + task.attempts.filter(number=number).count()
+        row = Replica.objects.create(
+            task=task,
+            number=number,
+            attempt=attempt,
+            key=f"w{job.job_id[:16]}-{task.number}-{number}-{attempt}",
+            ai_center_id=code,
+            center_name=offer.center.name,
+            price_minor=offer.price_there_minor,
+            placed_at=now,
+        )
+        remote_request(job, task, row, offer, actor=actor)
+    counts: dict[str, int] = defaultdict(int)
+    for _number, code in pairs:
+        counts[code] += 1
+    for code, count in counts.items():
+        Decision.objects.create(
+            task=task,
+            kind=DecisionKind.PLACED,
+            at=now,
+            ai_center_id=code,
+            score=binding.score,
+            replicas=count,
+            reasons=reasons_kept(explain(explained)),
+            standings=_standings(explained),
+        )
+    if task.waits_for:
+        task.waits_for = []
+        task.save(update_fields=["waits_for"])
+    return len(pairs)
+
+
+def _standings(explained: Evaluation) -> list[dict[str, object]]:
+    return [
+        {
+            "center": standing.centre_id,
+            "final": standing.final,
+            "price": standing.price,
+            "refused": reasons_kept(standing.reasons[:1]),
+            "scores": [[each.policy, each.score, each.is_known] for each in standing.scores if each.permille],
+        }
+        for standing in explained.centres[:_STANDINGS_MOST]
+    ]
+
+
+def _is_missing(job: Job) -> bool:
+    current = Replica.objects.filter(task__job=job, is_current=True).count()
+    return current < sum(job.tasks.values_list("replicas", flat=True))
+
+
+def _waits_keep(waits: Mapping[str, tuple[Reason, ...]]) -> None:
+    """Say at each task why it waits, where that is new."""
+    if not waits:
+        return
+    with transaction.atomic():
+        rows = Task.objects.select_for_update(no_key=True).filter(pk__in=[int(key) for key in waits])
+        for task in rows.order_by("pk"):
+            reasons = reasons_kept(waits[str(task.pk)])
+            if task.waits_for != reasons:
+                if [code for code, _ in task.waits_for] != [code for code, _ in reasons]:
+                    Decision.objects.create(
+                        task=task, kind=DecisionKind.WAITS, at=timezone.now(), reasons=reasons
+                    )
+                task.waits_for = reasons
+                task.save(update_fields=["waits_for"])

@@ -1,0 +1,81 @@
+"""A job is submitted: checked as a whole, kept with its tasks, and told to the cycle."""
+
+from uuid import uuid4
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.jointcloud.errors import TooManyJobs
+from apps.jointcloud.events import JobChanged, ReplicasWait
+from apps.jointcloud.models import Job, Task
+from apps.jointcloud.services.checks import job_check
+from apps.jointcloud.states import OPEN
+from apps.jointcloud.types import JobRequest
+from apps.kernel.actor import Actor, act_subject
+from apps.kernel.events import emit
+from apps.kernel.service import service
+from apps.scheduling.permissions import ResourcePermission as P
+from apps.tenancy.models import Tenant
+
+MOST_OPEN = 10_000
+"""Jobs of a tenant that have not ended, at once."""
+_LOCK = 0x5765696A
+
+
+@service(P.OPERATE)
+def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
+    """Submit a job: it waits for the next cycle.
+
+    Raises InvalidInput with every fault by its field, TooManyJobs. Nothing is kept then.
+    """
+    now = timezone.now()
+    weights = job_check(actor, asked, now)
+    _room_check(tenant)
+    row = Job.plain.create(
+        tenant=tenant,
+        job_id=uuid4().hex,
+        name=asked.name,
+        desc=asked.desc,
+        submitted_by_id=actor.user_id,
+        organization_uid=actor.organization,
+        business_system_uid=actor.default_system,
+        job_type=asked.job_type,
+        priority=asked.priority,
+        is_gang=asked.is_gang,
+        weights=None if weights is None else [list(pair) for pair in weights],
+        success_policy=asked.success_policy,
+        failure_policy=asked.failure_policy,
+        retries=asked.retries,
+        replaces_lost=asked.replaces_lost,
+        created_at=now,
+    )
+    Task.objects.bulk_create(
+        Task(
+            job=row,
+            number=number,
+            name=task.name,
+            command=task.command,
+            image_id=task.image_id,
+            resourcespec=task.resourcespec,
+            replicas=task.replicas,
+            centers=sorted(set(task.centers)),
+            min_security_grade=task.min_security_grade,
+            deadline_at=task.deadline_at,
+            duration_s=task.duration_s,
+            may_split=task.may_split,
+        )
+        for number, task in enumerate(asked.tasks)
+    )
+    act_subject("job", row.job_id, name=row.name, tasks=len(asked.tasks))
+    emit(JobChanged(tenant.schema_name, row.job_id), actor=actor)
+    emit(ReplicasWait(), actor=actor)
+    return row
+
+
+def _room_check(tenant: Tenant) -> None:
+    with connection.cursor() as cursor:
+        # What is submitted at the same time is counted, too.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, tenant.pk])
+    if Job.objects.of(tenant).filter(state__in=OPEN).count() >= MOST_OPEN:
+        raise TooManyJobs(_("The tenant has %(most)s jobs that have not ended.") % {"most": MOST_OPEN})

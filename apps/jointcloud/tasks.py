@@ -1,0 +1,25 @@
+"""Clockwork of jobs over several centres."""
+
+from apps.jointcloud.services import placing
+from apps.jointcloud.services.following import job_follow as follow
+from apps.kernel.actor import SYSTEM
+from apps.kernel.tasks import provider_task
+
+
+@provider_task
+def jobs_place() -> None:
+    """One scheduling cycle: hinted by events, and every few seconds."""
+    placing.cycle_run(actor=SYSTEM)
+
+
+@provider_task
+def jobs_sweep() -> None:
+    """What lost events left behind: every few seconds."""
+    placing.jobs_sweep(actor=SYSTEM)
+    placing.cycle_run(actor=SYSTEM)
+
+
+@provider_task
+def job_follow(job_id: str) -> None:
+    """Take over what the centres say of a job."""
+    follow(actor=SYSTEM, job_id=job_id)

@@ -1,0 +1,45 @@
+"""What is asked for when a job is submitted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRequest:
+    """One task (table 8). `centers`: the codes of those that may run it; none is all. `duration_s`: how long it is
+    expected to run; `deadline_at`: when it has to have ended. `may_split`: its replicas may go to several centres."""
+
+    name: str
+    command: str
+    resourcespec: str
+    image_id: str = ""
+    replicas: int = 1
+    centers: tuple[str, ...] = ()
+    min_security_grade: int = 0
+    deadline_at: datetime | None = None
+    duration_s: int | None = None
+    may_split: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A job (table 7) with its tasks in order.
+
+    `weights`: by policy, as parts of 1 ("0.25"); nothing: those in force. `is_gang`: all tasks find a centre, or none
+    is sent. `success_policy`, `failure_policy`: names of the engine's rules. `retries`: how often it is tried again
+    when it has failed, at least 2; nothing: never. `replaces_lost`: what is lost with its centre is placed anew.
+    """
+
+    name: str
+    tasks: tuple[TaskRequest, ...]
+    desc: str = ""
+    job_type: str = "batch"
+    priority: int = 0
+    is_gang: bool = False
+    weights: Mapping[str, str | int | Decimal] | None = None
+    success_policy: str = "all_succeeded"
+    failure_policy: str = "any_failed"
+    retries: int | None = None
+    replaces_lost: bool = True

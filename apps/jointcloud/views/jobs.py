@@ -1,0 +1,122 @@
+"""The pages of jobs over several centres: a tenant's own, and for operators all tenants'."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.centers.selectors import centers_sampled, specs_plain
+from apps.identity.pages.access import cleaned, go, page, show
+from apps.identity.pages.lists.declared import Column, PageList, ranked
+from apps.identity.pages.lists.pages import show_list
+from apps.identity.pages.requests import PortalRequest
+from apps.jointcloud.forms import JobForm, JobsForm
+from apps.jointcloud.job_text import decision_text, reasons_text, state_text
+from apps.jointcloud.models import Job
+from apps.jointcloud.selectors.jobs import (
+    job_decisions,
+    job_get,
+    job_get_across,
+    job_list,
+    job_list_across,
+    job_tasks,
+    replica_get,
+)
+from apps.jointcloud.services.following import job_stop
+from apps.jointcloud.services.logs import replica_log
+from apps.jointcloud.services.submission import job_submit
+from apps.jointcloud.states import OPEN, WorkState
+from apps.scheduling.permissions import ResourcePermission as P
+
+JOBS = PageList(
+    Column("job", gettext_lazy("Job"), sort="name", value="name"),
+    Column("state", gettext_lazy("State"), sort=ranked("state", WorkState.values), value="get_state_display"),
+    Column("tenant", gettext_lazy("Tenant"), sort="tenant__name", value="tenant.name", is_extra=True),
+    Column(
+        "person",
+        gettext_lazy("Submitted by"),
+        sort="submitted_by__display_name",
+        value="submitted_by.display_name",
+    ),
+    Column("submitted", gettext_lazy("Submitted"), sort="created_at", value="created_at"),
+    Column("ended", gettext_lazy("Ended"), sort="ended_at", value="ended_at"),
+)
+_TASKS_MOST = 10
+
+
+@page(P.VIEW, plane="both")
+def jobs(request: PortalRequest) -> HttpResponseBase:
+    """The jobs, newest first."""
+    chosen = cleaned(JobsForm(request.GET))
+    tenant = request.entered_tenant
+    rows = job_list_across(**chosen) if tenant is None else job_list(tenant, actor=request.actor, **chosen)
+    return show_list(request, "jointcloud/jobs", JOBS, rows, {"chosen": chosen, "states": WorkState.choices})
+
+
+@page(P.VIEW, plane="both")
+def job(request: PortalRequest, job_id: str) -> HttpResponse:
+    """One job: its state and why, then its tasks, where their replicas are, and why there."""
+    row = _row(request, job_id)
+    tasks = job_tasks(row)
+    for task in tasks:
+        task.waits_text = reasons_text(task.waits_for)  # type: ignore[attr-defined]
+        task.missing = task.replicas - len(task.current)  # type: ignore[attr-defined]
+    decisions = job_decisions(row, 50)
+    for each in decisions:
+        each.text = decision_text(each)  # type: ignore[attr-defined]
+    context = {
+        "job": row,
+        "reason": state_text(row, tasks),
+        "tasks": tasks,
+        "decisions": decisions,
+        "is_open": row.state in OPEN,
+    }
+    return show(request, "jointcloud/job", context)
+
+
+@page(P.VIEW, plane="both")
+def log(request: PortalRequest, job_id: str, task: int, replica: int) -> HttpResponse:
+    """What a replica has printed, the first MiB of it."""
+    row = _row(request, job_id)
+    attempt = replica_get(row, task, replica)
+    context = {"job": row, "attempt": attempt, "task": task, "replica": replica, "part": replica_log(attempt)}
+    return show(request, "jointcloud/job_log", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@page(P.OPERATE)
+def submit(request: PortalRequest) -> HttpResponse:
+    """Submit a job: a form for it and each of its tasks."""
+    told = request.POST if request.method == "POST" else request.GET
+    text = told.get("more") or told.get("tasks", "1")
+    count = min(int(text), _TASKS_MOST) if text.isascii() and text.isdigit() and len(text) < 4 else 1
+    count = max(count, 1)
+    specs, centers = specs_plain(), centers_sampled()
+    if request.method != "POST":
+        form = JobForm(initial=request.GET.dict(), count=count, specs=specs, centers=centers)
+        more = count + 1 if count < _TASKS_MOST else None
+        return show(request, "jointcloud/submit", {"form": form, "more": more})
+    form = JobForm(request.POST, count=count, specs=specs, centers=centers)
+    assert request.entered_tenant is not None
+    row = job_submit(actor=request.actor, tenant=request.entered_tenant, asked=form.asked(cleaned(form)))
+    messages.success(request, _("%(job)s is submitted.") % {"job": row.name})
+    return go(request, "jointcloud:job", row.job_id)
+
+
+@require_POST
+@page(P.OPERATE, plane="both")
+def stop(request: PortalRequest, job_id: str) -> HttpResponse:
+    """Stop a job."""
+    row = _row(request, job_id)
+    job_stop(actor=request.actor, tenant=row.tenant, job_id=job_id)
+    messages.success(request, _("%(job)s is asked to stop.") % {"job": row.name})
+    return go(request, "jointcloud:job", job_id)
+
+
+def _row(request: PortalRequest, job_id: str) -> Job:
+    if request.entered_tenant is not None:
+        return job_get(request.entered_tenant, job_id, actor=request.actor)
+    return job_get_across(job_id)

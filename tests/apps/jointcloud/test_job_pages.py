@@ -1,0 +1,88 @@
+"""The pages of jobs: submitted by a form, seen with reason and place, its log read, stopped once it was asked."""
+
+import pytest
+from django.test import Client
+
+from apps.centers.states import RemoteState
+from apps.jointcloud.models import Job
+from apps.jointcloud.services import logs
+from tests.apps.jointcloud.jobs import attempts, cycle, say
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(acme, globex, member):
+    """A member's browser on the tenant's own host."""
+
+    def make(schema="acme", role="tenant_front_line"):
+        person = member(schema, role)
+        client = Client(headers={"host": person.host, "accept-language": "en"})
+        client.force_login(person.user)
+        return client
+
+    return make
+
+
+FORM = {
+    "tasks": "2", "name": "night run", "job_type": "batch", "desc": "", "gang": "", "task0_name": "train",
+    "task0_spec": "gpu1", "task0_replicas": "1", "task0_command": "echo one\r\necho two", "task1_name": "check",
+    "task1_spec": "gpu1", "task1_replicas": "1", "task1_command": "true",
+}  # fmt: skip
+
+
+def test_a_job_of_two_tasks_is_submitted_seen_read_and_stopped(page, spec, centre, monkeypatch):
+    centre("lake", spec())
+    client = page()
+    more = client.get(
+        "/jobs/submit/?tasks=1&more=2&name=night+run", headers={"hx-request": "true"}
+    ).content.decode()
+    assert 'name="task1_command"' in more
+    assert 'value="night run"' in more
+    answer = client.post("/jobs/submit/", FORM)
+    job = Job.plain.get()
+    assert answer.status_code == 302
+    assert answer.url == f"/jobs/{job.job_id}/"
+    assert job.tasks.get(number=0).command == "echo one\necho two"
+    cycle()
+    row = attempts(job)[0]
+    say(row, RemoteState.RUNNING)
+    shown = client.get(answer.url).content.decode()
+    assert "It runs." in shown
+    assert "lake is best" in shown
+    assert "Centre lake" in shown
+    assert "secret-address" not in shown
+    assert "Stop this job?" in shown
+    monkeypatch.setattr(logs, "remote_task_log", lambda _task, offset, limit: b"<b>epoch 1</b>\n")
+    log = client.get(f"/jobs/{job.job_id}/log/0/0/").content.decode()
+    assert "&lt;b&gt;epoch 1" in log
+    assert "night run" in client.get("/jobs/?state=running").content.decode()
+    client.post(f"/jobs/{job.job_id}/stop/")
+    job.refresh_from_db()
+    assert job.stop_asked_at is not None
+    assert "asked to stop" in client.get(answer.url).content.decode()
+
+
+def test_what_is_wrong_on_the_form_is_said_and_nothing_is_submitted(page, spec, centre):
+    centre("lake", spec())
+    answer = page().post("/jobs/submit/", FORM | {"task1_name": "train"})
+    assert answer.status_code == 400
+    assert "Two tasks have the name train" in answer.content.decode()
+    assert not Job.plain.exists()
+
+
+def test_another_tenant_sees_nothing_and_operators_see_all(page, spec, centre, operator):
+    centre("lake", spec())
+    page().post("/jobs/submit/", FORM)
+    job = Job.plain.get()
+    other = page("globex")
+    assert other.get(f"/jobs/{job.job_id}/").status_code == 404
+    assert "night run" not in other.get("/jobs/").content.decode()
+    ops = operator("cluster_administrator")
+    client = Client(headers={"host": "localhost", "accept-language": "en"})
+    client.force_login(ops.user)
+    assert "night run" in client.get("/jobs/").content.decode()
+    assert "train waits for a centre" in client.get(f"/jobs/{job.job_id}/").content.decode()
+    client.post(f"/jobs/{job.job_id}/stop/")
+    job.refresh_from_db()
+    assert job.state == "stopped"
