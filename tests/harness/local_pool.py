@@ -75,7 +75,7 @@ def running_local_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loc
         for name, value in _AGENT.items():
             environment.setenv(name, value)
         folder = portal_folder(tmp_path_factory, "local-pool")
-        stack = Stack.in_folder(folder, nodes=2, simulate="")
+        stack = Stack.in_folder(folder, nodes=2, simulate="", center_processes=1)
         stack.start()
         try:
             with _adapter_process(stack) as pool:

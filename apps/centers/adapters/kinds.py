@@ -55,6 +55,11 @@ class CenterKind:
     fields: tuple[KindField, ...]
     path: str
 
+    @property
+    def has_secrets(self) -> bool:
+        """Whether a centre of it has a credential."""
+        return any(each.is_secret for each in self.fields)
+
     def field_named(self, name: str) -> KindField | None:
         """Its field of that name."""
         return next((each for each in self.fields if each.name == name), None)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from apps.centers.adapters.base import CenterRefused
 from apps.identity.models import User
-from apps.identity.selectors import belongs
+from apps.identity.selectors import belongs, user_get, user_ids_named
 from apps.kernel.actor import Actor
 from apps.scheduling.permissions import ResourcePermission
 from apps.tenancy.models import Tenant
@@ -39,10 +39,9 @@ def account_find(schema: str, username: str) -> Account:
     tenant = tenant_list().filter(schema_name=schema).first()
     if tenant is None:
         raise CenterRefused(_("There is no tenant with the code %(code)s.") % {"code": schema[:63]})
-    user = User.objects.filter(username__iexact=username).first()
-    if user is None:
-        raise CenterRefused(_("There is no login account %(account)s.") % {"account": username[:150]})
-    return Account(tenant, user)
+    for pk in user_ids_named(username):
+        return Account(tenant, user_get(pk))
+    raise CenterRefused(_("There is no login account %(account)s.") % {"account": username[:150]})
 
 
 def account_use(schema: str, username: str) -> Account:

@@ -30,6 +30,7 @@ from apps.jointcloud.local.records import jobs_seen, usage_records
 from apps.jointcloud.local.requests import KEY_LENGTH, key_check, request_of
 from apps.kernel.errors import Busy, WeirError, busy_of
 from apps.scheduling.models import Workload
+from apps.scheduling.selectors.workloads import workloads_keyed
 from apps.scheduling.services.workloads.stopping import workload_stop
 from apps.scheduling.services.workloads.submission.submit import workload_request
 
@@ -38,11 +39,11 @@ R = TypeVar("R")
 Self = TypeVar("Self")
 
 
-def _told(call: Callable[Concatenate[Self, P], R]) -> Callable[Concatenate[Self, P], R]:
+def _in_words(call: Callable[Concatenate[Self, P], R]) -> Callable[Concatenate[Self, P], R]:
     """What the pool's services refuse, in the words of the unified interface."""
 
     @wraps(call)
-    def run(self: Self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return call(self, *args, **kwargs)
         except Busy as error:
@@ -79,19 +80,19 @@ class LocalAdapter:
         self._named = settings["tenant"].strip(), settings["user"].strip()
         self._queue = settings.get("queue", "").strip()
 
-    @_told
+    @_in_words
     def check(self) -> str:
         """What it is. Raises CenterRefused where the account may not submit work."""
         account_use(*self._named)
         return version()
 
-    @_told
+    @_in_words
     def resources(self) -> CenterResources:
         """What the whole pool holds and what of it is in use, by whomever. Raises what `check` raises."""
         account_use(*self._named)
         return pool_resources()
 
-    @_told
+    @_in_words
     def job_create(self, message: JobMessage, key: str) -> str:
         """Submit the workload of a job; answers its uid. The key is its `client_key`: asked twice it is one."""
         key_check(key)
@@ -102,25 +103,25 @@ class LocalAdapter:
             known = workload_request(actor=account.actor, tenant=account.tenant, asked=asked)
         return str(known.uid)
 
-    @_told
+    @_in_words
     def job_find(self, key: str) -> JobSeen | None:
         """The job of a key; None where the pool has none."""
         key_check(key)
         return next(jobs_seen(self._rows().filter(client_key=key)), None)
 
-    @_told
+    @_in_words
     def job_get(self, native_id: str) -> JobSeen:
         """The job whose workload has this uid. Raises CenterRefused for none and for work that is no job of ours."""
         return next(jobs_seen([self._row(native_id)]))
 
-    @_told
+    @_in_words
     def jobs(self, keys: Sequence[str]) -> Mapping[str, JobSeen]:
         """Those of the keys that the pool knows, read at once."""
         if not keys:
             return {}
         return {seen.key: seen for seen in jobs_seen(self._rows().filter(client_key__in=list(keys)))}
 
-    @_told
+    @_in_words
     def job_stop(self, native_id: str) -> None:
         """Stop its workload; one that has ended stays as it is."""
         row = self._row(native_id)
@@ -131,7 +132,7 @@ class LocalAdapter:
             reason=_("the computing network asked for it"),
         )
 
-    @_told
+    @_in_words
     def job_log(self, native_id: str, offset: int, limit: int = LOG_LIMIT_BYTES) -> bytes:
         """Of its workload's output, which is text. Of a job of several members theirs follow one another."""
         row = self._row(native_id)
@@ -143,7 +144,7 @@ class LocalAdapter:
         """What the pool's nodes have metered of jobs that ended since then."""
         return iter(self._used(since))
 
-    @_told
+    @_in_words
     def _used(self, since: datetime) -> list[UsageRecord]:
         found = usage_records(self._rows().filter(ended_at__gte=since))
         return sorted((each for each in found if each.ended_at >= since), key=lambda each: each.ended_at)
@@ -154,8 +155,7 @@ class LocalAdapter:
     def _rows(self) -> QuerySet[Workload]:
         """The account's work that has a key: all of it are jobs."""
         account = account_find(*self._named)
-        rows: QuerySet[Workload] = Workload.objects.of(account.tenant).filter(submitted_by=account.user)
-        return rows.exclude(client_key="").select_related("tenant")
+        return workloads_keyed(account.tenant, account.user.pk)
 
     def _row(self, native_id: str) -> Workload:
         try:

@@ -26,6 +26,7 @@ LOCAL = CenterKind(
             help=_("In whose name jobs run here: it is charged for them, and its quotas bound them."),
             is_required=True,
             choices=tenants_offered,
+            holds_work=True,
         ),
         KindField(
             "user",
@@ -34,6 +35,7 @@ LOCAL = CenterKind(
                 "Of a person of that tenant who submits the jobs, best of an account that nobody else works with."
             ),
             is_required=True,
+            holds_work=True,
         ),
         KindField("queue", _("Queue"), help=_("Where jobs wait. Empty: the default one.")),
     ),

@@ -7,10 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
 from apps.billing.models import UsageRecord as Metered
+from apps.billing.selectors.charges import usages_of
 from apps.centers.adapters.base import OVER, JobSeen, JobState, Quantities, UsageRecord
 from apps.fleet.models import Slice
-from apps.fleet.selectors import slice_list
+from apps.fleet.selectors import output_is_whole, slice_list
 from apps.jointcloud.local.accelerators import kind_of
 from apps.scheduling.models import Workload
 from apps.scheduling.selectors.workloads import workload_reason
@@ -27,6 +30,8 @@ _STATES = {
 # Work that has ended, but not because somebody asked for it.
 _ENDED_BY_ITSELF = {"completed": JobState.SUCCEEDED, "run_timeout": JobState.FAILED}
 _SIGNALLED = 128
+# So long a node may take to send what work has printed before it ended.
+_LOG_WAIT = timedelta(minutes=1)
 
 
 def jobs_seen(rows: Iterable[Workload]) -> Iterator[JobSeen]:
@@ -45,6 +50,8 @@ def _slices(uids: Sequence[UUID]) -> Mapping[UUID, list[Slice]]:
 
 def _seen(row: Workload, slices: Sequence[Slice]) -> JobSeen:
     state = _state(row)
+    if state in OVER and _still_tells(row, slices):
+        state = JobState.RUNNING
     starts = [part.started_at for part in slices if part.started_at is not None]
     return JobSeen(
         key=row.client_key,
@@ -53,9 +60,17 @@ def _seen(row: Workload, slices: Sequence[Slice]) -> JobSeen:
         native_state=row.state,
         message=" ".join(workload_reason(row).split()),
         started_at=min(starts, default=None),
-        ended_at=row.ended_at,
+        ended_at=row.ended_at if state in OVER else None,
         exit_code=_exit_code(slices) if state in OVER else None,
     )
+
+
+def _still_tells(row: Workload, slices: Sequence[Slice]) -> bool:
+    """Whether its nodes may still send what it has printed: a job is over when its log is whole. A node that is lost is
+    not waited for."""
+    if row.state == WorkloadState.LOST or row.ended_at is None or timezone.now() > row.ended_at + _LOG_WAIT:
+        return False
+    return any(part.started_at is not None and not output_is_whole(part) for part in slices)
 
 
 def _state(row: Workload) -> JobState:
@@ -79,22 +94,25 @@ def _exit_code(slices: Sequence[Slice]) -> int | None:
 
 
 def usage_records(rows: Iterable[Workload]) -> Iterator[UsageRecord]:
-    """What was metered of work that has ended, by the reports of its nodes: one record for each that ran, once the
-    reports of all its slices have come."""
+    """What work that has ended has used, by the reports of its nodes: one record for each that ran, once the reports of
+    all its slices have come."""
     found = list(rows)
     uids = [row.uid for row in found]
-    slices, metered = _slices(uids), defaultdict(list)
-    for record in Metered.plain.filter(workload_uid__in=uids).order_by("start_at", "pk"):
-        metered[record.workload_uid].append(record)
+    slices, metered = _slices(uids), usages_of(uids)
     for row in found:
-        if metered[row.uid] and all(part.closed_at is not None for part in slices[row.uid]):
-            yield _usage(row, slices[row.uid], metered[row.uid])
+        ran = [part for part in slices[row.uid] if part.started_at is not None]
+        if ran and row.ended_at is not None and all(part.closed_at is not None for part in slices[row.uid]):
+            yield _usage(row, row.ended_at, ran, metered.get(row.uid, ()))
 
 
-def _usage(row: Workload, slices: Sequence[Slice], metered: Sequence[Metered]) -> UsageRecord:
-    """Time between two attempts is not used: of work that was tried again the record is as long as all of them."""
-    ended_at = max(record.end_at for record in metered)
-    ran = _covered((record.start_at, record.end_at) for record in metered)
+def _usage(
+    row: Workload, ended_at: datetime, slices: Sequence[Slice], metered: Sequence[Metered]
+) -> UsageRecord:
+    """Time between two attempts is not used: of work that was tried again the record is as long as all of them.
+
+    What ran for less than a second has no metered line.
+    """
+    ran = _covered((part.started_at, part.ended_at or ended_at) for part in slices if part.started_at)
     kind = "" if row.is_on_host else kind_of(slices[0].device.vendor)
     amounts = {
         "cpu": row.shares * row.host_cpu_milli // 1000,

@@ -177,8 +177,10 @@ def workload_draft(
 
 
 def amounts_of(asked: WorkloadRequest, environment: Environment | None) -> Amounts:
-    """What the work really gets, whatever else the request says. What asks for nothing of a device, and for a processor,
-    runs on a node's host alone."""
+    """What the work really gets, whatever else the request says.
+
+    What asks for nothing of a device, and for a processor, runs on a node's host alone.
+    """
     if environment is not None and environment.is_fixed:
         return Amounts(
             environment.shares, environment.compute_percent, environment.memory_mib, environment.spec
