@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.centers.adapters.kinds import CenterKind
+from apps.centers.adapters.kinds import CenterKind, KindField
 from apps.centers.models import GRADE_MOST, PRICE_MOST, SECONDS_MOST, Center, ResourceSpec, SpecOffer
 from apps.centers.services.checks import VALUE_MOST
 from apps.centers.states import AMOUNT_LABELS, CenterStatus, ServiceType
@@ -118,6 +118,10 @@ def _kind_fields_add(form: MarkedForm, kind: CenterKind, *, wanted: Iterable[boo
             widget = forms.Textarea(attrs | {"rows": 4})
         elif each.is_secret:
             widget = forms.PasswordInput(attrs)
+        if each.choices is not None:
+            form.fields[f"{KIND_PREFIX}{each.name}"] = _choice(each)
+            form.dress(f"{KIND_PREFIX}{each.name}", form.fields[f"{KIND_PREFIX}{each.name}"])
+            continue
         field = forms.CharField(
             label=str(each.label),
             help_text=str(each.help),
@@ -127,6 +131,14 @@ def _kind_fields_add(form: MarkedForm, kind: CenterKind, *, wanted: Iterable[boo
         )
         form.fields[f"{KIND_PREFIX}{each.name}"] = field
         form.dress(f"{KIND_PREFIX}{each.name}", field)
+
+
+def _choice(each: KindField) -> forms.ChoiceField:
+    """A field of a kind that is chosen from a list."""
+    offered = [("", ""), *(each.choices() if each.choices else ())]
+    return forms.ChoiceField(
+        label=str(each.label), help_text=str(each.help), required=each.is_required, choices=offered
+    )
 
 
 def kind_values(kind: CenterKind, given: dict[str, Any], *, are_secret: bool) -> dict[str, str]:

@@ -56,6 +56,12 @@ def accelerators_said(sample: CenterSample) -> str:
     return f"{counts[0]:,} / {counts[1]:,}"
 
 
+def has_secrets(code: str) -> bool:
+    """Whether a centre of that kind has a credential; True where its adapter is installed no more."""
+    found = kinds().get(code)
+    return found is None or found.has_secrets
+
+
 def kind_said(code: str) -> str:
     """What a kind of centre is called; its code where its adapter is installed no more."""
     found = kinds().get(code)

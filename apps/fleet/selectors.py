@@ -1,6 +1,7 @@
 """Reading the fleet. Nodes and devices are the operators'; a caller of the slice readers has checked whose
 workloads they are."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
@@ -359,6 +360,21 @@ def log_read(
     return LogExcerpt(text, next_offset, ended, *whose)
 
 
+def log_bytes_read(*, workload_uid: UUID | str, offset: int, limit: int) -> bytes:
+    """At most `limit` bytes (a MiB at most) of a workload's output from any byte `offset`, as they were kept; nothing
+    where there is no more yet. Lines of the node itself at the end are left out. Of a workload with several slices the
+    outputs follow one another without a gap, the next once all of the one before has come."""
+    found, most = b"", min(limit, LOG_LIMIT_BYTES)
+    for row in slice_list(workload_uids=[workload_uid]):
+        printed = _printed(row)
+        if offset < printed:
+            found += _bytes(row, offset, min(most - len(found), printed - offset))
+        offset = max(0, offset - printed)
+        if len(found) >= most or row.closed_at is None:
+            break
+    return found
+
+
 def log_end_read(*, workload_uid: UUID | str, characters: int) -> str:
     """The last that a workload has printed, of the slice that began last; at most so many characters."""
     row = slice_list(workload_uids=[workload_uid]).last()
@@ -376,14 +392,47 @@ def _is_cut(row: Slice, inner: int) -> bool:
 
 
 def _piece(row: Slice, offset: int, limit: int) -> tuple[str, int]:
+    text = _bytes(row, offset, limit).decode(errors="ignore")
+    return text, offset + len(text.encode())
+
+
+# What a node adds to an output (node_agent/runtime/shim/output.py), the last line perhaps come in part.
+_NOTES = re.compile(rb"(?:\n\[weir\] [^\n]*\n)*(?:\n\[(?:w|we|wei|weir|weir\]|weir\] [^\n]*)?)?\Z")
+_NOTES_BYTES = 4096
+
+
+def _printed(row: Slice) -> int:
+    """How many of the bytes that are kept its work has printed: without the node's own lines at their end, one of which
+    may have come in part. A line of the work that looks like them is told once something else follows it."""
+    kept = _kept(row)
+    begin = max(0, kept - _NOTES_BYTES)
+    found = _NOTES.search(_bytes(row, begin, kept - begin))
+    return begin + found.start() if found else kept
+
+
+def output_is_whole(row: Slice) -> bool:
+    """Whether all that a slice that has ended has printed has come, which may be after its end: the node's own line of
+    the end stands behind it, or more has come than is kept."""
+    kept = _kept(row)
+    return row.log_next > kept or _printed(row) < kept
+
+
+def _kept(row: Slice) -> int:
+    """How many bytes of its output are kept: beyond the bound none is, nor a character that lies on it."""
+    if row.log_next <= LOG_MAX_BYTES:
+        return row.log_next
+    last = LogChunk.objects.filter(slice=row).order_by("offset").last()
+    return last.offset + last.size if last else 0
+
+
+def _bytes(row: Slice, offset: int, limit: int) -> bytes:
     chunks = LogChunk.objects.filter(slice=row, offset__lt=offset + limit, offset__gt=offset - _CHUNK_BYTES)
     data = b""
     for chunk in chunks.order_by("offset"):
         start = offset + len(data) - chunk.offset
         if 0 <= start < chunk.size:
             data += chunk.text.encode()[start:]
-    text = data[:limit].decode(errors="ignore")
-    return text, offset + len(text.encode())
+    return data[:limit]
 
 
 _CHUNK_BYTES = 64 * 1024

@@ -111,6 +111,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (ENV.upload_max_mib + 1) * 1024 * 1024
 WEIR_UPLOAD_MAX_BYTES = ENV.upload_max_mib * 1024 * 1024
 WEIR_ATTACHMENTS_TOTAL_BYTES = ENV.attachments_total_mib * 1024 * 1024
 WEIR_AGENT_SYNC_S = ENV.agent_sync_s
+# Kinds of centres whose adapters stand above `centers`.
+WEIR_CENTER_KINDS = ("apps.jointcloud.local.kind.LOCAL",)
 WEIR_CENTER_LOCAL_ADDRESSES = ENV.center_local_addresses
 WEIR_NODE_LOST_AFTER_S = ENV.node_lost_after_s
 WEIR_NODE_UPGRADE_S = max(ENV.node_upgrade_s, ENV.node_lost_after_s)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.engines import REAL
+from tests.engines.engines import REAL, WIRELESS
 
 
 class Counts:
@@ -15,6 +15,13 @@ class Counts:
 
     def __init__(self) -> None:
         self.of: dict[str, Counter[str]] = {kind: Counter(passed=0, failed=0, skipped=0) for kind in REAL}
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """What is about a wire, of a kind without one."""
+        for item in items:
+            for kind in _kinds_of(item.nodeid):
+                if kind in WIRELESS and item.get_closest_marker("wire"):
+                    self.of[kind]["not_applicable"] += 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test counts once: by its call, or by what kept it from that."""

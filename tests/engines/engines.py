@@ -14,11 +14,19 @@ from apps.centers.adapters.kinds import adapter_of
 from apps.centers.adapters.ray.adapter import RayAdapter
 from apps.centers.adapters.slurm.adapter import SlurmAdapter
 from tests.harness.bad_network import BadNetwork, bad_network
+from tests.harness.local_pool import AdapterThere, LocalPool
 from tests.harness.ray import RayCluster
 from tests.harness.slurm import USER, Cluster
 
 # Whether what answers under a kind is the engine itself and not a stand-in.
-REAL = {"slurm": True, "ray": True}
+REAL = {"local": True, "ray": True, "slurm": True}
+# Kinds that nothing is sent to over a network, and what of the suite does not apply to them for that reason.
+WIRELESS = {
+    "local": "our own pool is called in its portal's process: no wire, no credential on it, no second clock, and no"
+    " other portal's watchers reach it"
+}
+# Kinds that keep output as text: a NUL becomes another character.
+TEXT_LOGS = frozenset({"local"})
 # A call is given up after so long where a test waits for that.
 SHORT = CallLimits(connect_s=2, answer_s=1.5)
 
@@ -158,6 +166,38 @@ def ray_engine(cluster: RayCluster) -> Iterator[RayEngine]:
     """The cluster behind a network of its own."""
     with bad_network(cluster.address) as network:
         yield RayEngine(cluster, network)
+
+
+class NoNetwork:
+    """Before an engine without a wire: nothing is ever asked over it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+
+@dataclass
+class LocalEngine:
+    """Our own pool, called in a process of its portal."""
+
+    kind: ClassVar[str] = "local"
+    ends_waiting: ClassVar[bool] = True
+    pool: LocalPool
+    network: NoNetwork
+
+    def adapter(self) -> AdapterThere:
+        return AdapterThere(self.pool)
+
+    def whole(self) -> Quantities:
+        return Quantities(cpu=1, memory=100, npu=1)
+
+    def count(self, key: str) -> int:
+        return int(self.pool.scalar("SELECT count(*) FROM scheduling_workload WHERE client_key = %s", key))
+
+
+@contextmanager
+def local_engine(pool: LocalPool) -> Iterator[LocalEngine]:
+    """The pool of a portal of its own."""
+    yield LocalEngine(pool, NoNetwork())
 
 
 def job(command: str, quantities: Quantities | None = None, **environment: str) -> JobMessage:

@@ -25,6 +25,7 @@ from apps.jointcloud.services.placing import cycle_run, jobs_sweep
 from apps.kernel.actor import SYSTEM
 from tests.harness.schedulers import environment
 
+pytestmark = pytest.mark.wire
 _WAIT_S = 120
 
 

@@ -17,7 +17,7 @@ from apps.kernel.actor import SYSTEM
 from tests.harness.bad_network import Fault
 from tests.harness.schedulers import environment
 
-pytestmark = pytest.mark.req("JC-6.5-2", "JC-6.4-5")
+pytestmark = [pytest.mark.req("JC-6.5-2", "JC-6.4-5"), pytest.mark.wire]
 _JOBS = 12
 _WAIT_S = 150
 

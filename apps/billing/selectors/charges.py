@@ -79,6 +79,14 @@ def charge_amounts(*, tenant: Tenant, workload_uid: Id) -> tuple[dict[str, int],
     return (dict(row.amounts), row.count) if row else ({}, 0)
 
 
+def usages_of(workload_uids: Iterable[UUID]) -> dict[UUID, list[UsageRecord]]:
+    """What was metered of these workloads, whose tenants do not matter, by workload and oldest first."""
+    found: dict[UUID, list[UsageRecord]] = {}
+    for record in UsageRecord.plain.filter(workload_uid__in=list(workload_uids)).order_by("start_at", "pk"):
+        found.setdefault(record.workload_uid, []).append(record)
+    return found
+
+
 def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[UsageRecord]:
     """Usage records, newest first, each with `exact` (None until it is rated: ELA-1809)."""
     rated = RatedItem.objects.filter(usage=OuterRef("pk")).order_by().values("usage")

@@ -1,4 +1,5 @@
-"""Which kinds of centres there are: ours by name, and those that outsiders install under an entry-point group.
+"""Which kinds of centres there are: ours by name, those of apps above, which `settings.WEIR_CENTER_KINDS` names, and
+those that outsiders install under an entry-point group.
 
 What an entry point names is a `CenterKind`. A kind says what is to be filled in for a centre of it; its adapter is
 loaded by its path when the first centre needs it.
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 
+from django.conf import settings as portal_settings
 from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -37,6 +40,8 @@ class KindField:
     is_long: bool = False
     # Says where the secrets go: who names another place gives them anew.
     is_place: bool = False
+    # What a form offers for it, by value and name; what may be, the adapter says.
+    choices: Callable[[], Iterable[tuple[str, str]]] | None = None
     # Says where jobs are looked for: stays as it is while there is work.
     holds_work: bool = False
 
@@ -49,6 +54,11 @@ class CenterKind:
     label: str | Promise
     fields: tuple[KindField, ...]
     path: str
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether a centre of it has a credential."""
+        return any(each.is_secret for each in self.fields)
 
     def field_named(self, name: str) -> KindField | None:
         """Its field of that name."""
@@ -163,7 +173,7 @@ KINDS: dict[str, CenterKind] = {
 
 def kinds() -> Mapping[str, CenterKind]:
     """All kinds by their codes, ours before an outsider's of the same code."""
-    return _outside() | KINDS
+    return _outside() | _above() | KINDS
 
 
 def adapter_of(
@@ -199,6 +209,13 @@ def _maker(path: str) -> AdapterMaker:
             _now("The adapter of this kind of centre cannot be loaded: %(cause)s") % {"cause": error}
         ) from error
     return made
+
+
+@cache
+def _above() -> dict[str, CenterKind]:
+    """Kinds whose adapters belong to apps above this one."""
+    found: list[CenterKind] = [import_string(path) for path in portal_settings.WEIR_CENTER_KINDS]
+    return {kind.code: kind for kind in found}
 
 
 @cache

@@ -147,7 +147,7 @@ def _place_check(
     kind: CenterKind, row: Center, values: Mapping[str, str], secrets: Mapping[str, str] | None
 ) -> None:
     """InvalidInput where the credential that is kept would go to another place than it was given for."""
-    if secrets is not None or not any(each.is_secret for each in kind.fields):
+    if secrets is not None or not kind.has_secrets:
         return
     moved = [
         each.name
@@ -206,11 +206,23 @@ def center_credential_set(*, actor: Actor, ai_center_id: str, secrets: Mapping[s
     """Give a centre another credential, once it was let in with it. Raises what `center_join` does, and NotFound."""
     _may(actor)
     row = center_get(ai_center_id)
-    values = values_check(kind_check(row.kind), secrets, are_secret=True)
+    kind = credential_check(row)
+    values = values_check(kind, secrets, are_secret=True)
     answer = _tried(row.kind, row.settings, values)
     return center_credential_keep(
         actor=actor, ai_center_id=ai_center_id, secrets=values, answer=answer, revision=row.revision
     )
+
+
+def credential_check(row: Center) -> CenterKind:
+    """Its kind. Raises Conflict where centres of that kind have no credential."""
+    kind = kind_check(row.kind)
+    if not kind.has_secrets:
+        raise Conflict(
+            _("%(center)s has no credential.") % {"center": row},
+            cure=_("Change how it is reached instead."),
+        )
+    return kind
 
 
 @service(P.MANAGE)

@@ -28,6 +28,7 @@ from apps.centers.services.centers import (
     center_join,
     center_remove,
     center_undrain,
+    credential_check,
 )
 from apps.centers.services.checks import kind_check
 from apps.centers.services.sampling import center_sample_now
@@ -115,7 +116,7 @@ def change(request: PortalRequest, ai_center_id: str) -> HttpResponse:
 def credential(request: PortalRequest, ai_center_id: str) -> HttpResponse:
     """Give a centre another credential."""
     row = center_get(ai_center_id)
-    kind = kind_check(row.kind)
+    kind = credential_check(row)
     if request.method != "POST":
         return show(request, "centers/credential", {"center": row, "form": CredentialForm(kind=kind)})
     given = cleaned(CredentialForm(request.POST, kind=kind))

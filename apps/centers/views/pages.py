@@ -7,7 +7,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.centers.forms import CentersForm, OfferForm, SpecForm, SpecsForm, price_shown
-from apps.centers.labels import accelerators_said, amount_said, kind_said, quantities_said, sample_rows
+from apps.centers.labels import (
+    accelerators_said,
+    amount_said,
+    has_secrets,
+    kind_said,
+    quantities_said,
+    sample_rows,
+)
 from apps.centers.models import Center, ResourceSpec, SpecOffer
 from apps.centers.permissions import CentersPermission as P
 from apps.centers.selectors import (
@@ -90,6 +97,7 @@ def center(request: PortalRequest, ai_center_id: str) -> HttpResponse:
         "amounts": list(sample_rows(sample)) if sample else [],
         "offers": offers_said(center_offers(row)),
         "kind_label": kind_said(row.kind),
+        "has_secrets": has_secrets(row.kind),
         "silent_s": silent_s(row),
         "tasks": remote_task_list(row)[:_TASKS_SHOWN],
         "task_count": remote_task_count(row),

@@ -146,6 +146,12 @@ def workload_list(tenant: Tenant | str, *, actor: Actor) -> QuerySet[Workload]:
     return _with_place(Workload.objects.of(tenant).filter(work_reached(actor)))
 
 
+def workloads_keyed(tenant: Tenant, user_id: int) -> QuerySet[Workload]:
+    """What somebody has submitted in a tenant under keys of their own, each with its tenant."""
+    rows: QuerySet[Workload] = Workload.objects.of(tenant).filter(submitted_by=user_id)
+    return rows.exclude(client_key="").select_related("tenant")
+
+
 def workload_list_across() -> QuerySet[Workload]:
     """All tenants' workloads: the operators' side only."""
     return _with_place(Workload.objects.across())

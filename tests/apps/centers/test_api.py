@@ -3,7 +3,7 @@
 import pytest
 
 from apps.centers.adapters.base import JobMessage, Quantities
-from apps.centers.adapters.kinds import KINDS
+from apps.centers.adapters.kinds import kinds
 from apps.centers.models import Center, ResourceSpec
 from apps.centers.services.remote_tasks import remote_task_request
 from apps.kernel.actor import SYSTEM
@@ -42,7 +42,7 @@ def body(telling):
 
 def test_the_kinds_say_what_is_to_be_filled_in(admin, telling):
     found = {kind["code"]: kind for kind in admin.get("/api/v1/center-kinds").json()}
-    assert set(found) == set(KINDS)
+    assert set(found) == set(kinds()) >= {"local", "ray", "slurm", "telling"}
     token = {field["name"]: field for field in found["telling"]["inputs"]}["token"]
     assert (token["is_secret"], token["is_required"]) == (True, True)
     assert "is_secret" in found["slurm"]["inputs"][0]

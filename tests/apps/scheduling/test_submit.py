@@ -301,6 +301,18 @@ def test_what_it_has_of_its_node_is_charged_too(api):
     assert hourly_price(row_of(found)) == price(lines, amounts, 1, 3600).total
 
 
+def test_it_may_run_on_a_host_alone_and_is_charged_for_its_cores(api):
+    nothing = {"compute_percent": 0, "memory_mib": 0}
+    assert submit(api, expect=400, **nothing)["code"] == "share_too_large"
+    direct_commodity_set(actor=SYSTEM, commodity=commodity_make())
+    row = row_of(submit(api, host_cpu_milli=1500, host_memory_mib=512, **nothing))
+    assert (row.is_on_host, row.driver) == (True, "host")
+    assert Charge.plain.get().amounts == {"cpu": 2, "memory": 512}
+    lines = [pricing_line(line) for line in price_lines(Charge.plain.get().price_version_id).values()]
+    assert hourly_price(row) == price(lines, {"cpu": 2, "memory": 512}, 1, 3600).total
+    assert quota_get(row.tenant)["host_cpu_milli"].in_process == 1500
+
+
 @pytest.mark.req("ELA-1907", "ELA-1911")
 def test_what_it_has_of_its_node_is_not_free_by_omission(api):
     no_memory = commodity_make(components=RANGES[:3], prices=PRICES[:3])

@@ -63,6 +63,7 @@ from apps.scheduling.types import (
     program_of,
 )
 from apps.tenancy.models import Tenant
+from node_agent.protocol.fields import HOST_DRIVER
 from weir_wire.workload_request import asks
 
 # What direct work asks for of its node is named by these.
@@ -161,6 +162,8 @@ def workload_draft(
     checks.folder_check(actor, tenant, asked)
     environment = environment_find(tenant, asked.environment) if asked.environment else None
     amounts = replace(amounts_of(asked, environment), scratch_disk_mib=asked.scratch_disk_mib)
+    if amounts.is_on_host:
+        asked = replace(asked, driver=HOST_DRIVER)
     checks.amounts_check(amounts)
     checks.elastic_check(asked.min_shares, amounts.shares)
     whole_check("shares", amounts.shares, asked.shares_per_replica)
@@ -174,7 +177,10 @@ def workload_draft(
 
 
 def amounts_of(asked: WorkloadRequest, environment: Environment | None) -> Amounts:
-    """What the work really gets, whatever else the request says."""
+    """What the work really gets, whatever else the request says.
+
+    What asks for nothing of a device, and for a processor, runs on a node's host alone.
+    """
     if environment is not None and environment.is_fixed:
         return Amounts(
             environment.shares, environment.compute_percent, environment.memory_mib, environment.spec
@@ -196,7 +202,10 @@ def amounts_of(asked: WorkloadRequest, environment: Environment | None) -> Amoun
             cure=_("Give compute and memory, a specification or an environment."),
             fields={"compute_percent": _("1 to 100"), "memory_mib": _("at least 1")},
         )
-    return Amounts(shares, percent, mib)
+    on_host = Amounts(
+        shares, percent, mib, host_cpu_milli=asked.host_cpu_milli, host_memory_mib=asked.host_memory_mib
+    )
+    return on_host if on_host.is_on_host else Amounts(shares, percent, mib)
 
 
 def mig_read(asked: WorkloadRequest) -> WorkloadRequest:
@@ -324,9 +333,10 @@ def _quote(commodity: Commodity, amounts: Amounts) -> dict[str, object]:
             _("%(commodity)s has no price for this yet.") % {"commodity": commodity.name},
             cure=_("Ask the operator to publish a price."),
         )
-    held, lines = amounts.components(), price_lines(version.pk)
+    lines = price_lines(version.pk)
+    held = {code: amount for code, amount in amounts.components().items() if amount}
     priced = {code: held[code] for code in lines if code in held}
-    if not priced.keys() & {COMPUTE_COMPONENT, MEMORY_COMPONENT}:
+    if not amounts.is_on_host and not priced.keys() & {COMPUTE_COMPONENT, MEMORY_COMPONENT}:
         raise DirectWorkUnpriced(
             _(
                 "%(commodity)s prices neither compute nor memory: work without an order cannot be charged as it."
