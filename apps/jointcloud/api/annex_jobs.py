@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.identity.api.sound import SoundSerializer
 from apps.jointcloud.api.jobs import tasks_read
 from apps.jointcloud.api.wire import DONE, WireView, envelope, length_check
 from apps.jointcloud.engine.outcome import RunState
@@ -29,7 +30,7 @@ NAME_BYTES = 32
 STOPPED = "STOPPED"
 
 
-class WireJobIn(serializers.Serializer[Any]):
+class WireJobIn(SoundSerializer):
     """Tables A.1-2 and A.1-3: each task has name, command, imageId ("" for none), resourceSpecId, replicaNumber."""
 
     name = serializers.CharField()

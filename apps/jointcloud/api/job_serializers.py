@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from apps.centers.selectors import center_names
 from apps.centers.states import ServiceType
-from apps.identity.api.sound import MomentField
+from apps.identity.api.sound import MomentField, ProgramField, SoundSerializer, TextField
 from apps.jointcloud.engine.outcome import FAILURE_RULES, SUCCESS_RULES
 from apps.jointcloud.job_text import decision_text, reasons_read, state_text
 from apps.jointcloud.models import Decision, Job, Replica, Task
@@ -19,11 +19,11 @@ from apps.jointcloud.text import reason_text
 _INT_MOST = 2**31 - 1
 
 
-class JobTaskIn(serializers.Serializer[Any]):
+class JobTaskIn(SoundSerializer):
     """A task (table 8) and what it asks of its centre."""
 
     name = serializers.CharField(max_length=64)
-    command = serializers.CharField(max_length=65_536, help_text="What starts it: a line, or a script of sh.")
+    command = ProgramField(max_length=65_536, help_text="What starts it: a line, or a script of sh.")
     resourcespec = serializers.CharField(max_length=64, help_text="The code of a network specification.")
     image_id = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
     replicas = serializers.IntegerField(min_value=1, max_value=_INT_MOST, default=1)
@@ -44,11 +44,11 @@ class JobTaskIn(serializers.Serializer[Any]):
     )
 
 
-class JobIn(serializers.Serializer[Any]):
+class JobIn(SoundSerializer):
     """A job (table 7)."""
 
     name = serializers.CharField(max_length=128)
-    desc = serializers.CharField(max_length=128, required=False, allow_blank=True, default="")
+    desc = TextField(max_length=128, required=False, allow_blank=True, default="")
     tasks = serializers.JSONField(
         help_text="A list of tasks, or an object with the keys task1, task2 and so on: see JobTaskIn."
     )
