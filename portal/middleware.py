@@ -363,7 +363,7 @@ def is_program(request: HttpRequest) -> bool:
     return request.path_info.startswith(API) or getattr(request, "by_token", False)
 
 
-def told_program(request: HttpRequest, error: WeirError, status: int) -> HttpResponse:
+def program_answer(request: HttpRequest, error: WeirError, status: int) -> HttpResponse:
     """An error in the form of the API that was asked: our own, or Annex A's envelope."""
     told = error.as_json()
     if request.path_info.startswith(_ANNEX_A):
@@ -373,7 +373,7 @@ def told_program(request: HttpRequest, error: WeirError, status: int) -> HttpRes
 
 def _refusal(request: HttpRequest, error: WeirError) -> HttpResponse:
     if is_program(request):
-        return told_program(request, error, error.status)
+        return program_answer(request, error, error.status)
     is_fragment = request.headers.get("HX-Request") == "true"
     template = "_problem.html" if is_fragment else "problem.html"
     response = render(request, template, {"error": error, "status": error.status}, status=error.status)

@@ -8,7 +8,7 @@ from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import Forbidden, InvalidInput, NotFound, TooLarge, WeirError
-from portal.middleware import API, refuse, told_program
+from portal.middleware import API, program_answer, refuse
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _ERRORS: dict[int, type[WeirError]] = {403: Forbidden, 404: NotFound, 413: TooLarge}
@@ -55,6 +55,6 @@ def _shaped(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if response.status_code >= 500:
         error = WeirError(_("The server made a mistake."), cure=_("Tell the operators the request's number."))
         error.code = "server_error"
-    answer = told_program(request, error, response.status_code)
+    answer = program_answer(request, error, response.status_code)
     answer.cookies = response.cookies
     return answer
