@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.jointcloud.engine.types import Job as EngineJob
@@ -83,10 +83,13 @@ def replica_get(job: Job, task_number: int, replica_number: int) -> Replica:
 
 
 def jobs_waiting(now: datetime) -> list[EngineJob]:
-    """Jobs with replicas that no centre has, as the engine takes them."""
+    """Jobs with replicas that no centre has, as the engine takes them. A gang of which something is still being taken
+    back is not there: it starts as a whole."""
+    taken_back = Replica.objects.filter(task__job=OuterRef("job"), is_current=True, again=True)
     missing: dict[int, list[tuple[Task, int]]] = defaultdict(list)
     rows = (
         Task.objects.filter(job__state__in=OPEN, job__stop_asked_at=None)
+        .exclude(Q(Exists(taken_back)), job__is_gang=True)
         .annotate(placed=Count("attempts", filter=Q(attempts__is_current=True)))
         .filter(placed__lt=F("replicas"))
         .order_by("job", "number")

@@ -151,7 +151,7 @@ def job_lost_replace(*, actor: Actor, job_id: str) -> None:
         Decision.objects.create(
             task_id=row.task_id, kind=DecisionKind.LOST, at=now, ai_center_id=row.ai_center_id, replicas=1
         )
-    if rows and job.is_gang:
+    if rows and job.is_gang and job.stop_asked_at is None:
         gang_take_back(job, actor=actor, now=now)
     if rows:
         job_settle(job, actor=actor, now=now)

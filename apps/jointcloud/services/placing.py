@@ -8,7 +8,7 @@ transaction; nothing is sent here.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -210,7 +210,7 @@ def job_dispatch(
 ) -> int:
     """Give the replicas of a job to their centres: each a remote task at the price of now, all in one transaction.
 
-    How many were; none where the job was stopped meanwhile. `refusals`: task, centre and cause of what refused before.
+    How many were; none where the job was stopped meanwhile, or where it is a gang and they are not all that it lacks. `refusals`: task, centre and cause of what refused before.
     Raises RemoteRefused: nothing was kept.
     """
     job = job_lock(job_id)
@@ -218,6 +218,9 @@ def job_dispatch(
         return 0
     now = timezone.now()
     tasks = {str(task.pk): task for task in job.tasks.all()}
+    if job.is_gang and not _is_whole(job, tasks, bindings):
+        # It has changed since the cycle looked; the next one plans it anew.
+        return 0
     _refusals_put(tasks, refusals, now)
     placed = 0
     for binding in bindings:
@@ -316,6 +319,17 @@ def _standings(explained: Evaluation) -> list[dict[str, object]]:
         }
         for standing in explained.centres[:_STANDINGS_MOST]
     ]
+
+
+def _is_whole(job: Job, tasks: Mapping[str, Task], bindings: Iterable[Binding]) -> bool:
+    """Whether the bindings give a centre to every replica that the job lacks, and nothing of it is being taken back."""
+    current = list(Replica.objects.filter(task__job=job, is_current=True).values_list("task", "again"))
+    if any(again for _task, again in current):
+        return False
+    has = Counter(str(task) for task, _again in current)
+    bound = {binding.task_id: len(binding.centre_ids) for binding in bindings}
+    lacks = {key: task.replicas - has[key] for key, task in tasks.items() if task.replicas > has[key]}
+    return all(bound.get(key, 0) >= count for key, count in lacks.items())
 
 
 def _is_missing(job: Job) -> bool:
