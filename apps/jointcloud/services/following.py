@@ -18,7 +18,7 @@ from apps.jointcloud.errors import JobEnded
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.models.jobs import REASON_MOST
 from apps.jointcloud.selectors.jobs import jobs_reached
-from apps.jointcloud.services.remote import Seen, remote_seen, remote_stop
+from apps.jointcloud.services.remote import LOST, Seen, remote_seen, remote_stop
 from apps.jointcloud.services.settling import job_lock, job_settle
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor, act_subject
@@ -68,7 +68,8 @@ def job_follow(*, actor: Actor, job_id: str) -> None:
     now = timezone.now()
     rows = list(Replica.objects.filter(task__job=job).filter(Q(state__in=OPEN) | Q(again=True)))
     seen = remote_seen([row.key for row in rows])
-    changed = [row for row in rows if row.key in seen and _take(job, row, seen[row.key], now)]
+    # Both were made in one transaction: a remote task that is not there went with its centre.
+    changed = [row for row in rows if _take(job, row, seen.get(row.key) or _gone_with(row), now)]
     if not changed:
         return
     gone = [row for row in changed if row.state in _GONE]
@@ -102,9 +103,13 @@ def gang_take_back(job: Job, *, actor: Actor, now: datetime) -> None:
         )
 
 
+def _gone_with(row: Replica) -> Seen:
+    return Seen(ReplicaState.LOST, LOST, row.started_at, None)
+
+
 def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
     """Write what was seen; whether anything is new."""
-    if seen.state == ReplicaState.LOST and not (job.replaces_lost and row.is_current):
+    if seen.state == ReplicaState.LOST and not (job.state in OPEN and job.replaces_lost and row.is_current):
         # Nobody will hear of it again, and it is not to be placed anew.
         seen = seen._replace(state=ReplicaState.FAILED)
     reason = seen.reason[:REASON_MOST]

@@ -210,8 +210,8 @@ def job_dispatch(
 ) -> int:
     """Give the replicas of a job to their centres: each a remote task at the price of now, all in one transaction.
 
-    How many were; none where the job was stopped meanwhile, or where it is a gang and they are not all that it lacks. `refusals`: task, centre and cause of what refused before.
-    Raises RemoteRefused: nothing was kept.
+    How many were; none where the job was stopped meanwhile, or where it is a gang and they are not all that it lacks.
+    `refusals`: task, centre and cause of what refused before. Raises RemoteRefused: nothing was kept.
     """
     job = job_lock(job_id)
     if job is None or job.state not in OPEN or job.stop_asked_at is not None:
