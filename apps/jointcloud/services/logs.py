@@ -35,13 +35,14 @@ def replica_log(row: Replica, offset: int = 0, limit: int = LOG_MOST) -> LogPart
     is_over = row.state not in OPEN
     found = remote_tasks_named([row.key]).get(row.key)
     part = b"" if found is None else _asked(found, offset, limit)
+    is_full = len(part) >= limit
     # The rest of a character that is not there yet comes with the next part.
-    part = part if is_over and len(part) < limit else _whole_characters(part)
+    part = part if is_over and not is_full else _whole_characters(part)
     return LogPart(
         text=_shown(part),
         offset=offset,
         next_offset=offset + len(part),
-        is_whole=is_over and len(part) < limit,
+        is_whole=is_over and not is_full,
     )
 
 
@@ -51,7 +52,10 @@ def _asked(found: RemoteTask, offset: int, limit: int) -> bytes:
     try:
         return remote_task_log(found, offset, limit)
     except NotFound as error:
-        raise NotFound(_("%(center)s tells no logs.") % {"center": found.center}) from error
+        raise NotFound(
+            _("%(center)s tells no logs.") % {"center": found.center},
+            cure=_("Ask the operators whether it can tell them."),
+        ) from error
     except CenterSaysNo as error:
         raise CenterSaysNo(_("The centre does not tell this log."), cure=later) from error
     except CenterSilent as error:

@@ -118,6 +118,19 @@ def test_a_log_is_read_by_offset_and_no_character_is_cut(api, spec, centre, monk
     assert client.get(f"{path}?offset=-1").status_code == 400
 
 
+def test_a_part_that_ends_inside_a_character_is_not_the_whole_log(api, spec, centre, monkeypatch):
+    centre("lake", spec())
+    _post(api())
+    cycle()
+    say(attempts(Job.plain.get())[0], RemoteState.SUCCEEDED)
+    row, output = attempts(Job.plain.get())[0], "abc山d".encode()
+    monkeypatch.setattr(logs, "remote_task_log", lambda _task, offset, limit: output[offset : offset + limit])
+    first = logs.replica_log(row, 0, 5)
+    assert (first.text, first.next_offset, first.is_whole) == ("abc", 3, False)
+    second = logs.replica_log(row, first.next_offset, 5)
+    assert (second.text, second.next_offset, second.is_whole) == ("山d", 7, True)
+
+
 def test_a_job_is_stopped_and_another_tenants_is_not_there(api, spec, centre):
     centre("lake", spec())
     client = api()
