@@ -23,7 +23,7 @@ class JobTaskIn(serializers.Serializer[Any]):
     """A task (table 8) and what it asks of its centre."""
 
     name = serializers.CharField(max_length=64)
-    command = serializers.CharField(max_length=65_536, help_text="What starts it: a line, or a script of sh.")
+    command = serializers.CharField(max_length=32_768, help_text="What starts it: a line, or a script of sh.")
     resourcespec = serializers.CharField(max_length=64, help_text="The code of a network specification.")
     image_id = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
     replicas = serializers.IntegerField(min_value=1, max_value=_INT_MOST, default=1)

@@ -97,19 +97,21 @@ def _leading() -> Iterator[bool]:
 
 
 def _failures() -> dict[str, Failures]:
-    """By centre: how many of its last attempts in a row it refused."""
-    found: dict[str, Failures] = {}
+    """By centre: of how many tenants it refused the last attempts in a row. Nobody's own bad input puts a centre to
+    rest for all: those of one tenant count once, however many they are."""
+    tenants: dict[str, set[int]] = defaultdict(set)
+    last_at: dict[str, datetime] = {}
     others: set[str] = set()
     rows = Replica.objects.exclude(state=ReplicaState.PENDING).order_by("-placed_at", "-pk")
-    for code, state, ended_at in rows.values_list("ai_center_id", "state", "ended_at")[:_LAST_ATTEMPTS]:
+    told = rows.values_list("ai_center_id", "state", "ended_at", "task__job__tenant")
+    for code, state, ended_at, tenant in told[:_LAST_ATTEMPTS]:
         if state != ReplicaState.REFUSED:
             others.add(code)
         elif code not in others:
-            before = found.get(code)
-            last_at = ended_at if before is None else before.last_at
-            assert last_at is not None, "what is refused has ended"
-            found[code] = Failures(1 if before is None else before.in_row + 1, last_at)
-    return found
+            assert ended_at is not None, "what is refused has ended"
+            tenants[code].add(tenant)
+            last_at.setdefault(code, ended_at)
+    return {code: Failures(len(found), last_at[code]) for code, found in tenants.items()}
 
 
 def _sent(now: datetime) -> list[Sent]:
