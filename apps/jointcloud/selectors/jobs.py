@@ -17,6 +17,7 @@ from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
 from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
+from apps.tenancy.states import TenantState
 
 REFUSAL_HOLDS_S = 600
 """For so long a task is not offered again to a centre that refused it."""
@@ -84,11 +85,13 @@ def replica_get(job: Job, task_number: int, replica_number: int) -> Replica:
 
 def jobs_waiting(now: datetime) -> list[EngineJob]:
     """Jobs with replicas that no centre has, as the engine takes them. A gang of which something is still being taken
-    back is not there: it starts as a whole."""
+    back is not there: it starts as a whole; nor is what is of a tenant that is not active."""
     taken_back = Replica.objects.filter(task__job=OuterRef("job"), is_current=True, again=True)
     missing: dict[int, list[tuple[Task, int]]] = defaultdict(list)
     rows = (
-        Task.objects.filter(job__state__in=OPEN, job__stop_asked_at=None)
+        Task.objects.filter(
+            job__state__in=OPEN, job__stop_asked_at=None, job__tenant__state=TenantState.ACTIVE
+        )
         .exclude(Q(Exists(taken_back)), job__is_gang=True)
         .annotate(placed=Count("attempts", filter=Q(attempts__is_current=True)))
         .filter(placed__lt=F("replicas"))

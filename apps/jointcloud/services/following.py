@@ -26,6 +26,7 @@ from apps.kernel.errors import NotFound
 from apps.kernel.service import service
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.tenancy.models import Tenant
+from apps.tenancy.states import TenantState
 
 _GONE = (ReplicaState.REFUSED, ReplicaState.LOST)
 _ENDED = (ReplicaState.COMPLETED, ReplicaState.FAILED, ReplicaState.STOPPED, *_GONE)
@@ -49,6 +50,12 @@ def job_stop(*, actor: Actor, tenant: Tenant, job_id: str) -> Job:
         raise JobEnded()
     if job.stop_asked_at is not None:
         return job
+    job_end(job, actor=actor)
+    return job
+
+
+def job_end(job: Job, *, actor: Actor) -> None:
+    """Ask that a locked job ends that has not and was not asked to; internal to the app's services."""
     job.stop_asked_at, job.stop_asked_by_id = timezone.now(), actor.user_id
     job.save(update_fields=["stop_asked_at", "stop_asked_by"])
     rows = Replica.objects.filter(task__job=job, state__in=OPEN)
@@ -56,7 +63,6 @@ def job_stop(*, actor: Actor, tenant: Tenant, job_id: str) -> Job:
     for key in rows.order_by("key").values_list("key", flat=True):
         remote_stop(key, actor=actor)
     job_settle(job, actor=actor, now=job.stop_asked_at)
-    return job
 
 
 @service(recorded=False)
@@ -112,7 +118,8 @@ def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
     if seen.state == ReplicaState.LOST and not (job.state in OPEN and job.replaces_lost and row.is_current):
         # Nobody will hear of it again, and it is not to be placed anew.
         seen = seen._replace(state=ReplicaState.FAILED)
-    reason = seen.reason[:REASON_MOST]
+    # Of a tenant whose data are deleted no words are kept any more.
+    reason = "" if job.tenant.state == TenantState.DELETED else seen.reason[:REASON_MOST]
     same = row.state == seen.state and row.reason == reason and row.started_at == seen.started_at
     if same and not (row.again and seen.state in _ENDED):
         return False
