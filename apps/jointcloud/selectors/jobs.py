@@ -95,6 +95,8 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
         .exclude(Q(Exists(taken_back)), job__is_gang=True)
         .annotate(placed=Count("attempts", filter=Q(attempts__is_current=True)))
         .filter(placed__lt=F("replicas"))
+        # May be long, and no centre is chosen by it.
+        .defer("command")
         .order_by("job", "number")
     )
     for task in rows:
@@ -104,8 +106,8 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
     refused = _refusals(missing, now)
     placed: dict[int, list[str]] = defaultdict(list)
     current = Replica.objects.filter(task__job__in=missing, is_current=True).order_by("pk")
-    for row in current.select_related("task"):
-        placed[row.task.job_id].append(row.ai_center_id)
+    for job_pk, code in current.values_list("task__job", "ai_center_id"):
+        placed[job_pk].append(code)
     found = []
     for job in Job.plain.filter(pk__in=missing).order_by("created_at", "pk"):
         tasks = tuple(

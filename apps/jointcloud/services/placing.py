@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -48,6 +48,7 @@ log = logging.getLogger("weir.jointcloud")
 _LOCK = 0x57656943
 # What was sent is in a centre's figures once it was asked after that; older than this it surely is.
 _UNSEEN_S = 600
+_WAITS_PART = 300
 _STANDINGS_MOST = 200
 _LAST_ATTEMPTS = 2_000
 
@@ -340,17 +341,19 @@ def _is_missing(job: Job) -> bool:
 
 
 def _waits_keep(waits: Mapping[str, tuple[Reason, ...]]) -> None:
-    """Say at each task why it waits, where that is new."""
-    if not waits:
+    """Say at each task why it waits, where that is new; in parts, so that no task stays locked for long."""
+    keys = sorted(int(key) for key in waits)
+    for at in range(0, len(keys), _WAITS_PART):
+        with transaction.atomic():
+            rows = Task.objects.select_for_update(no_key=True).filter(pk__in=keys[at : at + _WAITS_PART])
+            for task in rows.defer("command").order_by("pk"):
+                _wait_keep(task, reasons_kept(waits[str(task.pk)]))
+
+
+def _wait_keep(task: Task, reasons: list[list[Any]]) -> None:
+    if task.waits_for == reasons:
         return
-    with transaction.atomic():
-        rows = Task.objects.select_for_update(no_key=True).filter(pk__in=[int(key) for key in waits])
-        for task in rows.order_by("pk"):
-            reasons = reasons_kept(waits[str(task.pk)])
-            if task.waits_for != reasons:
-                if [code for code, _ in task.waits_for] != [code for code, _ in reasons]:
-                    Decision.objects.create(
-                        task=task, kind=DecisionKind.WAITS, at=timezone.now(), reasons=reasons
-                    )
-                task.waits_for = reasons
-                task.save(update_fields=["waits_for"])
+    if [code for code, _ in task.waits_for] != [code for code, _ in reasons]:
+        Decision.objects.create(task=task, kind=DecisionKind.WAITS, at=timezone.now(), reasons=reasons)
+    task.waits_for = reasons
+    task.save(update_fields=["waits_for"])

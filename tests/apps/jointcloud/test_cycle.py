@@ -1,0 +1,59 @@
+"""A cycle and a sweep read and write no more than they need, however much there is."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.jointcloud.errors import TooManyReplicas
+from apps.jointcloud.models import Decision, Job, Task
+from apps.jointcloud.selectors.jobs import jobs_waiting
+from apps.jointcloud.services import placing, submission
+from apps.jointcloud.services.submission import job_submit
+from tests.apps.jointcloud.jobs import TASK, asked, cycle, other
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def submit(acme, member):
+    """Submit a job of acme's."""
+    person = member("acme", "tenant_front_line")
+
+    def make(*tasks, **more):
+        return job_submit(actor=person.actor, tenant=acme, asked=asked(*tasks, **more))
+
+    return make
+
+
+def test_a_tenants_open_jobs_have_so_many_replicas_and_no_more(submit, spec, monkeypatch):
+    spec()
+    monkeypatch.setattr(submission, "MOST_OPEN_REPLICAS", 5)
+    submit(other("a", replicas=2), other("b"))
+    with pytest.raises(TooManyReplicas, match="have 3 replicas, and with these 3"):
+        submit(other("c", replicas=3))
+    assert Job.plain.count() == 1
+    submit(other("c", replicas=2))
+
+
+def test_no_cycle_reads_the_commands_of_what_waits(submit, spec):
+    spec()
+    submit(TASK, other("check"))
+    with CaptureQueriesContext(
+        connection,
+    ) as told:
+        assert len(jobs_waiting(timezone.now())[0].tasks) == 2
+        cycle()
+    assert told.captured_queries
+    assert not [each for each in told.captured_queries if "command" in each["sql"]]
+
+
+def test_why_tasks_wait_is_kept_in_parts(submit, spec, centre, monkeypatch):
+    centre("lake", spec(), used_gpu=8)
+    monkeypatch.setattr(placing, "_WAITS_PART", 2)
+    submit(TASK, other("b"), other("c"), other("d"), other("e"))
+    with CaptureQueriesContext(connection) as told:
+        assert cycle().waiting == 5
+    assert len([each for each in told.captured_queries if "FOR NO KEY UPDATE" in each["sql"]]) == 3
+    assert all(task.waits_for for task in Task.objects.all())
+    assert Decision.objects.count() == 5
