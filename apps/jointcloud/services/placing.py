@@ -16,9 +16,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
+from apps.centers.models import RemoteTask
 from apps.centers.selectors import spec_offers_at
+from apps.centers.states import OPEN_STATES, RemoteState
 from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.dispatch import Dispatching
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
@@ -46,7 +49,7 @@ from apps.kernel.service import service
 
 log = logging.getLogger("weir.jointcloud")
 _LOCK = 0x57656943
-# What was sent is in a centre's figures once it was asked after that; older than this it surely is.
+# What a centre has is in its figures once it was asked after that; older than this it surely is.
 _UNSEEN_S = 600
 _WAITS_PART = 300
 _STANDINGS_MOST = 200
@@ -116,10 +119,14 @@ def _failures() -> dict[str, Failures]:
 
 
 def _sent(now: datetime) -> list[Sent]:
-    rows = Replica.objects.filter(state__in=OPEN, placed_at__gte=now - timedelta(seconds=_UNSEEN_S))
+    since = now - timedelta(seconds=_UNSEEN_S)
+    not_there = Q(state__in=(RemoteState.NEW, RemoteState.SENDING))
+    lately = RemoteTask.objects.filter(not_there | Q(state__in=OPEN_STATES, state_at__gte=since))
+    there = dict(lately.exclude(not_there).values_list("key", "state_at"))
+    rows = Replica.objects.filter(state__in=OPEN, key__in=lately.values("key"))
     return [
-        Sent(code, spec, 1, placed_at)
-        for code, spec, placed_at in rows.values_list("ai_center_id", "task__resourcespec", "placed_at")
+        Sent(code, spec, 1, there.get(key))
+        for key, code, spec in rows.values_list("key", "ai_center_id", "task__resourcespec")
     ]
 
 

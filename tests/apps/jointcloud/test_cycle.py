@@ -1,16 +1,20 @@
 """A cycle and a sweep read and write no more than they need, however much there is."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.centers.models import RemoteTask
+from apps.centers.states import RemoteState
 from apps.jointcloud.errors import TooManyReplicas
-from apps.jointcloud.models import Decision, Job, Task
+from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import jobs_waiting
 from apps.jointcloud.services import placing, submission
 from apps.jointcloud.services.submission import job_submit
-from tests.apps.jointcloud.jobs import TASK, asked, cycle, other
+from tests.apps.jointcloud.jobs import TASK, asked, attempts, cycle, other, say
 
 pytestmark = pytest.mark.django_db
 
@@ -57,3 +61,28 @@ def test_why_tasks_wait_is_kept_in_parts(submit, spec, centre, monkeypatch):
     assert len([each for each in told.captured_queries if "FOR NO KEY UPDATE" in each["sql"]]) == 3
     assert all(task.waits_for for task in Task.objects.all())
     assert Decision.objects.count() == 5
+
+
+def test_what_a_centre_does_not_have_yet_counts_as_taken_however_often_it_was_asked(submit, spec, centre):
+    lake = centre("lake", spec("gpu8", gpu=8))
+    job = submit(other("a", resourcespec="gpu8"))
+    assert cycle().placed == 1
+
+    def asked_again():
+        lake.sample.asked_at = lake.sample.answered_at = timezone.now()
+        lake.sample.save()
+
+    # It waits here to be sent, and then is being sent: the centre's own figures say that all is free.
+    asked_again()
+    submit(other("b", resourcespec="gpu8"))
+    assert cycle().placed == 0
+    RemoteTask.objects.update(state=RemoteState.SENDING)
+    Replica.objects.update(placed_at=timezone.now() - timedelta(hours=1))
+    asked_again()
+    assert cycle().placed == 0
+    # It is taken, after the centre was last asked.
+    say(attempts(job)[0], RemoteState.WAITING)
+    assert cycle().placed == 0
+    # From the next answer on it is in the centre's figures, which here still say that all is free.
+    asked_again()
+    assert cycle().placed == 1
