@@ -64,10 +64,14 @@ def job_tasks(job: Job) -> list[Task]:
     return tasks
 
 
+def job_decision_list(job: Job) -> QuerySet[Decision]:
+    """The decisions on the tasks of a job, each with how the centres stood, the newest first."""
+    return Decision.objects.filter(task__job=job).select_related("task").order_by("-at", "-pk")
+
+
 def job_decisions(job: Job, most: int = 200) -> list[Decision]:
-    """The last decisions on the tasks of a job, the newest first."""
-    rows = Decision.objects.filter(task__job=job).select_related("task")
-    return list(rows.order_by("-at", "-pk")[:most])
+    """The last decisions on the tasks of a job, the newest first, without how the centres stood."""
+    return list(job_decision_list(job).defer("standings", "task__command")[:most])
 
 
 def replica_get(job: Job, task_number: int, replica_number: int) -> Replica:

@@ -144,3 +144,22 @@ def test_a_job_is_stopped_and_another_tenants_is_not_there(api, spec, centre):
     assert stopped["stop_asked_at"]
     assert {row.desired for row in RemoteTask.objects.all()} == {"stop"}
     assert api(role="tenant_decision_maker").post(f"/api/v1/jobs/{made['id']}/stop").status_code == 403
+
+
+def test_how_the_centres_stood_is_told_page_by_page_and_not_with_the_job(api, spec, centre):
+    centre("lake", spec())
+    client = api()
+    made = _post(client).json()
+    cycle()
+    path = f"/api/v1/jobs/{made['id']}"
+    for told in (client.get(path).json(), client.post(f"{path}/stop").json()):
+        assert [each["kind"] for each in told["decisions"]] == ["placed", "placed"]
+        assert not any("standings" in each for each in told["decisions"])
+    first = client.get(f"{path}/decisions?page_size=1").json()
+    (one,) = first["results"]
+    assert one["kind"] == "placed"
+    assert "Centre lake" in one["text"]
+    assert [each["center"] for each in one["standings"]] == ["lake"]
+    (two,) = client.get(first["next"]).json()["results"]
+    assert {one["task"], two["task"]} == {0, 1}
+    assert api("globex").get(f"{path}/decisions").status_code == 404
