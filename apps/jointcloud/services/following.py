@@ -28,6 +28,8 @@ from apps.scheduling.permissions import ResourcePermission as P
 from apps.tenancy.models import Tenant
 from apps.tenancy.states import TenantState
 
+# So many replicas are compared at once.
+_PART = 1_000
 _GONE = (ReplicaState.REFUSED, ReplicaState.LOST)
 _ENDED = (ReplicaState.COMPLETED, ReplicaState.FAILED, ReplicaState.STOPPED, *_GONE)
 
@@ -180,7 +182,23 @@ def spec_removed_check(resource_spec_id: str) -> None:
         )
 
 
-def jobs_open() -> list[str]:
-    """Jobs of which a replica is on its way at some centre: the sweep follows these."""
-    rows = Replica.objects.filter(state__in=OPEN)
-    return sorted(set(rows.values_list("task__job__job_id", flat=True)))
+def jobs_with_news() -> list[str]:
+    """Jobs of which a replica stands otherwise at its centre than it does here: the sweep follows these."""
+    rows = list(
+        Replica.objects.filter(state__in=OPEN)
+        .order_by("pk")
+        .values_list("key", "state", "reason", "started_at", "task__job__job_id")
+    )
+    found: set[str] = set()
+    for at in range(0, len(rows), _PART):
+        part = rows[at : at + _PART]
+        seen = remote_seen([key for key, *_rest in part])
+        for key, state, reason, started_at, job_id in part:
+            told = seen.get(key)
+            if told is None or (told.state, told.reason[:REASON_MOST], told.started_at) != (
+                state,
+                reason,
+                started_at,
+            ):
+                found.add(job_id)
+    return sorted(found)

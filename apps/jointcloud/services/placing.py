@@ -37,8 +37,8 @@ from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
 from apps.jointcloud.services.following import (
     job_follow,
     job_lost_replace,
-    jobs_open,
     jobs_with_lost,
+    jobs_with_news,
 )
 from apps.jointcloud.services.remote import RemoteRefused, remote_request
 from apps.jointcloud.services.settling import job_lock
@@ -49,6 +49,7 @@ from apps.kernel.service import service
 
 log = logging.getLogger("weir.jointcloud")
 _LOCK = 0x57656943
+_SWEEP_LOCK = 0x57656953
 # What a centre has is in its figures once it was asked after that; older than this it surely is.
 _UNSEEN_S = 600
 _WAITS_PART = 300
@@ -65,16 +66,20 @@ class CycleReport(NamedTuple):
 
 
 def jobs_sweep(*, actor: Actor) -> None:
-    """Find what a lost event left behind: news of replicas, and replicas whose centre is gone."""
-    for job_id in jobs_open():
-        job_follow(actor=actor, job_id=job_id)
-    for job_id in jobs_with_lost(timezone.now()):
-        job_lost_replace(actor=actor, job_id=job_id)
+    """Find what a lost event left behind: news of replicas, and replicas whose centre is gone. While another sweep runs
+    it does nothing."""
+    with _leading(_SWEEP_LOCK) as leads:
+        if not leads:
+            return
+        for job_id in jobs_with_news():
+            job_follow(actor=actor, job_id=job_id)
+        for job_id in jobs_with_lost(timezone.now()):
+            job_lost_replace(actor=actor, job_id=job_id)
 
 
 def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
     """One pass over all that waits. While another cycle runs it does nothing."""
-    with _leading() as leads:
+    with _leading(_LOCK) as leads:
         if not leads:
             return CycleReport(led=False)
         now = timezone.now()
@@ -87,17 +92,17 @@ def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
 
 
 @contextmanager
-def _leading() -> Iterator[bool]:
+def _leading(lock: int) -> Iterator[bool]:
     """The lock is the connection's: a worker that dies lets it go."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])
         leads = bool(cursor.fetchone()[0])
     try:
         yield leads
     finally:
         if leads:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])
 
 
 def _failures() -> dict[str, Failures]:

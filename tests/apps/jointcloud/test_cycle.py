@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -12,8 +13,9 @@ from apps.centers.states import RemoteState
 from apps.jointcloud.errors import TooManyReplicas
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import jobs_waiting
-from apps.jointcloud.services import placing, submission
+from apps.jointcloud.services import following, placing, submission
 from apps.jointcloud.services.submission import job_submit
+from apps.kernel.actor import SYSTEM
 from tests.apps.jointcloud.jobs import TASK, asked, attempts, cycle, other, say
 
 pytestmark = pytest.mark.django_db
@@ -86,3 +88,41 @@ def test_what_a_centre_does_not_have_yet_counts_as_taken_however_often_it_was_as
     # From the next answer on it is in the centre's figures, which here still say that all is free.
     asked_again()
     assert cycle().placed == 1
+
+
+def test_a_sweep_follows_only_jobs_of_which_a_centre_has_news(submit, spec, centre, monkeypatch):
+    centre("lake", spec())
+    jobs = [submit() for _each in range(4)]
+    cycle()
+    same, runs, explained, gone = (attempts(job)[0] for job in jobs)
+    RemoteTask.objects.filter(key=runs.key).update(state=RemoteState.RUNNING, started_at=timezone.now())
+    RemoteTask.objects.filter(key=explained.key).update(state=RemoteState.WAITING, cause="no room")
+    RemoteTask.objects.filter(key=gone.key).delete()
+    followed, follow = [], placing.job_follow
+
+    def count(*, actor, job_id):
+        followed.append(job_id)
+        follow(actor=actor, job_id=job_id)
+
+    monkeypatch.setattr(placing, "job_follow", count)
+    monkeypatch.setattr(following, "_PART", 3)
+    placing.jobs_sweep(actor=SYSTEM)
+    assert sorted(followed) == sorted(job.job_id for job in jobs[1:])
+    followed.clear()
+    placing.jobs_sweep(actor=SYSTEM)
+    assert followed == []
+    assert attempts(jobs[0])[0].state == same.state
+
+
+def test_one_sweep_runs_at_a_time(submit, spec, centre):
+    centre("lake", spec())
+    job = submit()
+    cycle()
+    RemoteTask.objects.update(state=RemoteState.RUNNING)
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as another:
+        another.execute("SELECT pg_advisory_lock(%s)", [placing._SWEEP_LOCK])
+        placing.jobs_sweep(actor=SYSTEM)
+        assert attempts(job)[0].state == "pending"
+        another.execute("SELECT pg_advisory_unlock(%s)", [placing._SWEEP_LOCK])
+    placing.jobs_sweep(actor=SYSTEM)
+    assert attempts(job)[0].state == "running"

@@ -17,7 +17,7 @@ from apps.jointcloud.events import JobChanged
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import job_get, job_list
 from apps.jointcloud.services import placing, settling, submission
-from apps.jointcloud.services.following import job_follow, job_stop, jobs_open
+from apps.jointcloud.services.following import job_follow, job_stop, jobs_with_news
 from apps.jointcloud.services.placing import cycle_run, jobs_sweep
 from apps.jointcloud.services.submission import job_submit
 from apps.jointcloud.states import DecisionKind, ReplicaState, WorkState
@@ -105,7 +105,7 @@ def test_what_a_lost_hint_left_behind_the_sweep_finds(submit, spec, centre):
     jobs_sweep(actor=SYSTEM)
     assert fresh(job).state == WorkState.FAILED
     assert attempts(job)[0].reason == "exit code 3"
-    assert jobs_open() == []
+    assert jobs_with_news() == []
 
 
 def test_a_failed_job_ends_what_still_runs_of_it(submit, spec, centre, monkeypatch):
