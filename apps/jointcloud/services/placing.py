@@ -19,9 +19,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.centers.models import RemoteTask
 from apps.centers.selectors import spec_offers_at
-from apps.centers.states import OPEN_STATES, RemoteState
 from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.dispatch import Dispatching
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
@@ -40,7 +38,7 @@ from apps.jointcloud.services.following import (
     jobs_with_lost,
     jobs_with_news,
 )
-from apps.jointcloud.services.remote import RemoteRefused, remote_request
+from apps.jointcloud.services.remote import RemoteRefused, remote_request, remote_there
 from apps.jointcloud.services.settling import job_lock
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor
@@ -53,6 +51,7 @@ _SWEEP_LOCK = 0x57656953
 # What a centre has is in its figures once it was asked after that; older than this it surely is.
 _UNSEEN_S = 600
 _WAITS_PART = 300
+_SENT_PART = 1_000
 _STANDINGS_MOST = 200
 _LAST_ATTEMPTS = 2_000
 
@@ -125,14 +124,16 @@ def _failures() -> dict[str, Failures]:
 
 def _sent(now: datetime) -> list[Sent]:
     since = now - timedelta(seconds=_UNSEEN_S)
-    not_there = Q(state__in=(RemoteState.NEW, RemoteState.SENDING))
-    lately = RemoteTask.objects.filter(not_there | Q(state__in=OPEN_STATES, state_at__gte=since))
-    there = dict(lately.exclude(not_there).values_list("key", "state_at"))
-    rows = Replica.objects.filter(state__in=OPEN, key__in=lately.values("key"))
-    return [
-        Sent(code, spec, 1, there.get(key))
-        for key, code, spec in rows.values_list("key", "ai_center_id", "task__resourcespec")
-    ]
+    rows = Replica.objects.filter(state__in=OPEN).filter(
+        Q(state=ReplicaState.PENDING) | Q(placed_at__gte=since) | Q(started_at__gte=since)
+    )
+    told = list(rows.order_by("pk").values_list("key", "ai_center_id", "task__resourcespec"))
+    found = []
+    for at in range(0, len(told), _SENT_PART):
+        part = told[at : at + _SENT_PART]
+        there = remote_there([key for key, *_rest in part])
+        found += [Sent(code, spec, 1, there[key]) for key, code, spec in part if key in there]
+    return found
 
 
 def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> CycleReport:

@@ -99,12 +99,23 @@ def remote_stop(key: str, *, actor: Actor) -> None:
 def remote_seen(keys: Sequence[str]) -> dict[str, Seen]:
     """How attempts stand, by key."""
     return {
-        key: Seen(_STATES[RemoteState(row.state)], reason_told(row), row.started_at, row.ended_at)
+        key: Seen(_STATES[RemoteState(row.state)], reason_shown(row), row.started_at, row.ended_at)
         for key, row in remote_tasks_named(keys).items()
     }
 
 
-def reason_told(row: RemoteTask) -> str:
+def remote_there(keys: Sequence[str]) -> dict[str, datetime | None]:
+    """Of those attempts that are not over, by key: since when their centre has them as they stand now; None while it is
+    not known to have them."""
+    not_there = (RemoteState.NEW, RemoteState.SENDING)
+    return {
+        key: None if row.state in not_there else row.state_at
+        for key, row in remote_tasks_named(keys).items()
+        if not row.is_over
+    }
+
+
+def reason_shown(row: RemoteTask) -> str:
     """The cause of a remote task as its tenant reads it: what the job's own report says, or a refusal that names no
     address. Of a call that failed a tenant reads a fixed sentence: its cause names the centre's address, and is the
     operators'."""
