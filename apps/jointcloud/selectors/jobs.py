@@ -111,7 +111,7 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
     placed: dict[int, list[str]] = defaultdict(list)
     current = Replica.objects.filter(task__job__in=missing, is_current=True).order_by("pk")
     for job_pk, code in current.values_list("task__job", "ai_center_id"):
-        placed[job_pk].append(code)
+        placed[int(job_pk)].append(code)
     found = []
     for job in Job.plain.filter(pk__in=missing).order_by("created_at", "pk"):
         tasks = tuple(

@@ -128,7 +128,7 @@ def _sent(now: datetime) -> list[Sent]:
         Q(state=ReplicaState.PENDING) | Q(placed_at__gte=since) | Q(started_at__gte=since)
     )
     told = list(rows.order_by("pk").values_list("key", "ai_center_id", "task__resourcespec"))
-    found = []
+    found: list[Sent] = []
     for at in range(0, len(told), _SENT_PART):
         part = told[at : at + _SENT_PART]
         there = remote_there([key for key, *_rest in part])
