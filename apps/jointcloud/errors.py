@@ -12,6 +12,13 @@ class TooManyJobs(Conflict):
     default_cure = _("Wait until some have ended, or stop some.")
 
 
+class TooManyReplicas(Conflict):
+    """A tenant's open jobs have as many replicas as they may."""
+
+    code = "too_many_replicas"
+    default_cure = _("Ask for fewer, wait until some jobs have ended, or stop some.")
+
+
 class JobEnded(Conflict):
     """What is asked for can be done to a job that has not ended only."""
 

@@ -644,6 +644,18 @@ class JobDecisionOut(TypedDict):
     score: int | None
     replicas: int
     text: str
+
+
+class JobDecisionWholeOut(TypedDict):
+    """What was decided on a task, in a sentence, and how the centres stood then."""
+
+    task: int
+    kind: Literal["placed", "waits", "refused", "taken_back", "lost", "retried"]
+    at: str
+    ai_center_id: str
+    score: int | None
+    replicas: int
+    text: str
     standings: Any
 
 
@@ -996,6 +1008,12 @@ class PaginatedInvitationOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
     results: list[InvitationOut]
+
+
+class PaginatedJobDecisionWholeOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[JobDecisionWholeOut]
 
 
 class PaginatedLogOutList(TypedDict):

@@ -11,6 +11,7 @@ from apps.identity.selectors import user_get
 from apps.identity.services.operators import operator_roles_follow, operator_roles_sync
 from apps.identity.services.tokens import tenant_tokens_revoke
 from apps.images.services.images import tenant_images_forget
+from apps.jointcloud.services.tenant_data import tenant_jobs_forget
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict
 from apps.kernel.planes import PUBLIC, in_tenant
@@ -56,6 +57,7 @@ def data_deleted(event: TenantDataDeleted, actor: Actor) -> None:
     tenant_cases_forget(actor=actor, schema=event.schema)
     tenant_images_forget(actor=actor, tenant=tenant)
     tenant_workloads_forget(actor=actor, tenant=tenant)
+    tenant_jobs_forget(actor=actor, tenant=tenant)
     tenant_slices_forget(actor=actor, tenant=tenant)
 
 

@@ -23,7 +23,7 @@ class JobTaskIn(SoundSerializer):
     """A task (table 8) and what it asks of its centre."""
 
     name = serializers.CharField(max_length=64)
-    command = ProgramField(max_length=65_536, help_text="What starts it: a line, or a script of sh.")
+    command = ProgramField(max_length=32_768, help_text="What starts it: a line, or a script of sh.")
     resourcespec = serializers.CharField(max_length=64, help_text="The code of a network specification.")
     image_id = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
     replicas = serializers.IntegerField(min_value=1, max_value=_INT_MOST, default=1)
@@ -115,14 +115,32 @@ class JobDecisionOut(serializers.ModelSerializer[Decision]):
     task = serializers.IntegerField(source="task.number")
     kind = serializers.ChoiceField(DecisionKind.choices)
     text = serializers.SerializerMethodField()
-    standings = serializers.JSONField(help_text="Of each centre: its scores, or why it was refused.")
 
     class Meta:
         model = Decision
-        fields = ("task", "kind", "at", "ai_center_id", "score", "replicas", "text", "standings")
+        fields: tuple[str, ...] = ("task", "kind", "at", "ai_center_id", "score", "replicas", "text")
 
     def get_text(self, row: Decision) -> str:
-        return decision_text(row, self.context["names"])
+        return decision_text(row, self.names)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the centres are called, by their codes."""
+        return self.context["names"]  # type: ignore[no-any-return]
+
+
+class JobDecisionWholeOut(JobDecisionOut):
+    """What was decided on a task, in a sentence, and how the centres stood then."""
+
+    standings = serializers.JSONField(help_text="Of each centre: its scores, or why it was refused.")
+
+    class Meta(JobDecisionOut.Meta):
+        fields = (*JobDecisionOut.Meta.fields, "standings")
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the centres are called, by their codes."""
+        return self.context["view"].names  # type: ignore[no-any-return]
 
 
 class JobRowOut(serializers.ModelSerializer[Job]):

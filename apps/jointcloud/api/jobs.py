@@ -1,5 +1,6 @@
 """Jobs over several centres."""
 
+from functools import cached_property
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -7,12 +8,14 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.identity.api.base import ApiView
+from apps.centers.selectors import center_names
+from apps.identity.api.base import ApiView, Cursor
 from apps.jointcloud.api import job_serializers as s
 from apps.jointcloud.engine.reasons import BadInput
 from apps.jointcloud.engine.submission import tasks_in_order
 from apps.jointcloud.models import Job
 from apps.jointcloud.selectors.jobs import (
+    job_decision_list,
     job_get,
     job_get_across,
     job_list,
@@ -115,6 +118,28 @@ class JobView(JobApiView):
     def get(self, request: Request, job_id: str) -> Response:
         """One job: its tasks, where their replicas are, and why there."""
         return Response(s.JobOut(self.row(job_id)).data)
+
+
+class JobDecisionsPage(Cursor):
+    """Newest first, 20 a page, at most 50 (`page_size`): each holds how every centre stood."""
+
+    page_size = 20
+    max_page_size = 50
+
+
+class JobDecisionsView(JobApiView):
+    pagination_class = JobDecisionsPage
+    ordering = ("-at", "-pk")
+
+    @extend_schema(responses=s.JobDecisionWholeOut(many=True))
+    def get(self, request: Request, job_id: str) -> Response:
+        """What was decided on the tasks of a job and how the centres stood then, newest first."""
+        return self.page(job_decision_list(self.row(job_id)), s.JobDecisionWholeOut)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What the centres are called, by their codes."""
+        return center_names()
 
 
 class JobStopView(JobApiView):

@@ -5,6 +5,7 @@ from apps.jointcloud.api import annex_jobs, annex_views, jobs, views
 urlpatterns = [
     path("jobs", jobs.JobsView.as_view(), name="jobs"),
     path("jobs/<str:job_id>", jobs.JobView.as_view(), name="job"),
+    path("jobs/<str:job_id>/decisions", jobs.JobDecisionsView.as_view(), name="job_decisions"),
     path("jobs/<str:job_id>/stop", jobs.JobStopView.as_view(), name="job_stop"),
     path(
         "jobs/<str:job_id>/tasks/<int:task>/replicas/<int:replica>/log",

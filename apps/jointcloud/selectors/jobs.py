@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.jointcloud.engine.types import Job as EngineJob
@@ -17,6 +17,7 @@ from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
 from apps.kernel.reach import Records
 from apps.tenancy.models import Tenant
+from apps.tenancy.states import TenantState
 
 REFUSAL_HOLDS_S = 600
 """For so long a task is not offered again to a centre that refused it."""
@@ -63,10 +64,14 @@ def job_tasks(job: Job) -> list[Task]:
     return tasks
 
 
+def job_decision_list(job: Job) -> QuerySet[Decision]:
+    """The decisions on the tasks of a job, each with how the centres stood, the newest first."""
+    return Decision.objects.filter(task__job=job).select_related("task").order_by("-at", "-pk")
+
+
 def job_decisions(job: Job, most: int = 200) -> list[Decision]:
-    """The last decisions on the tasks of a job, the newest first."""
-    rows = Decision.objects.filter(task__job=job).select_related("task")
-    return list(rows.order_by("-at", "-pk")[:most])
+    """The last decisions on the tasks of a job, the newest first, without how the centres stood."""
+    return list(job_decision_list(job).defer("standings", "task__command")[:most])
 
 
 def replica_get(job: Job, task_number: int, replica_number: int) -> Replica:
@@ -83,12 +88,19 @@ def replica_get(job: Job, task_number: int, replica_number: int) -> Replica:
 
 
 def jobs_waiting(now: datetime) -> list[EngineJob]:
-    """Jobs with replicas that no centre has, as the engine takes them."""
+    """Jobs with replicas that no centre has, as the engine takes them. A gang of which something is still being taken
+    back is not there: it starts as a whole; nor is what is of a tenant that is not active."""
+    taken_back = Replica.objects.filter(task__job=OuterRef("job"), is_current=True, again=True)
     missing: dict[int, list[tuple[Task, int]]] = defaultdict(list)
     rows = (
-        Task.objects.filter(job__state__in=OPEN, job__stop_asked_at=None)
+        Task.objects.filter(
+            job__state__in=OPEN, job__stop_asked_at=None, job__tenant__state=TenantState.ACTIVE
+        )
+        .exclude(Q(Exists(taken_back)), job__is_gang=True)
         .annotate(placed=Count("attempts", filter=Q(attempts__is_current=True)))
         .filter(placed__lt=F("replicas"))
+        # May be long, and no centre is chosen by it.
+        .defer("command")
         .order_by("job", "number")
     )
     for task in rows:
@@ -98,8 +110,8 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
     refused = _refusals(missing, now)
     placed: dict[int, list[str]] = defaultdict(list)
     current = Replica.objects.filter(task__job__in=missing, is_current=True).order_by("pk")
-    for row in current.select_related("task"):
-        placed[row.task.job_id].append(row.ai_center_id)
+    for job_pk, code in current.values_list("task__job", "ai_center_id"):
+        placed[int(job_pk)].append(code)
     found = []
     for job in Job.plain.filter(pk__in=missing).order_by("created_at", "pk"):
         tasks = tuple(

@@ -42,12 +42,13 @@ class Failures(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """Replicas of a specification that were sent to a centre, and when."""
+    """Replicas of a specification that were given to a centre; `at`: since when it has them as they stand now, None
+    while they are not known to be there."""
 
     ai_center_id: str
     resource_spec_id: str
     replicas: int
-    at: datetime
+    at: datetime | None
 
 
 def snapshot_now(
@@ -66,8 +67,8 @@ def snapshot_now(
         settings: those in force where none are given.
         images, data: what is known of them; a task that names another is refused everywhere.
         failures: by the centre's code; none is known of a centre that is not named.
-        sent: what went to centres lately. What a centre was sent after it was last asked takes of its free amounts and
-            counts as waiting there: its figures do not know of it yet.
+        sent: what went to centres lately. What was not there when a centre was last asked, or stood otherwise there,
+            takes of its free amounts and counts as waiting: its figures do not know of it yet.
     """
     chosen = settings_now() if settings is None else settings
     rows = list(centers_sampled())
@@ -135,7 +136,7 @@ def _unseen(
     found: dict[str, _Unseen] = defaultdict(_Unseen)
     for each in sent:
         asked_at, amounts = asked.get(each.ai_center_id), held.get(each.resource_spec_id)
-        if asked_at is None or amounts is None or each.at < asked_at:
+        if asked_at is None or amounts is None or (each.at is not None and each.at < asked_at):
             continue
         unseen = found[each.ai_center_id]
         unseen.replicas += each.replicas

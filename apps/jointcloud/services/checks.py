@@ -23,7 +23,8 @@ from apps.kernel.errors import InvalidInput
 MOST_TASKS = 1_000
 MOST_REPLICAS = 1_000
 """Of a job: tasks, and replicas of all its tasks together."""
-COMMAND_BYTES = 64 * 1024
+# With the variables that go with it, it fits what any adapter takes.
+COMMAND_BYTES = 32 * 1024
 MOST_RETRIES = 100
 PRIORITY_MOST = 9
 

@@ -18,7 +18,7 @@ from apps.jointcloud.errors import JobEnded
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.models.jobs import REASON_MOST
 from apps.jointcloud.selectors.jobs import jobs_reached
-from apps.jointcloud.services.remote import Seen, remote_seen, remote_stop
+from apps.jointcloud.services.remote import LOST, Seen, remote_seen, remote_stop
 from apps.jointcloud.services.settling import job_lock, job_settle
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor, act_subject
@@ -26,7 +26,10 @@ from apps.kernel.errors import NotFound
 from apps.kernel.service import service
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.tenancy.models import Tenant
+from apps.tenancy.states import TenantState
 
+# So many replicas are compared at once.
+_PART = 1_000
 _GONE = (ReplicaState.REFUSED, ReplicaState.LOST)
 _ENDED = (ReplicaState.COMPLETED, ReplicaState.FAILED, ReplicaState.STOPPED, *_GONE)
 
@@ -49,6 +52,12 @@ def job_stop(*, actor: Actor, tenant: Tenant, job_id: str) -> Job:
         raise JobEnded()
     if job.stop_asked_at is not None:
         return job
+    job_end(job, actor=actor)
+    return job
+
+
+def job_end(job: Job, *, actor: Actor) -> None:
+    """Ask that a locked job ends that has not and was not asked to; internal to the app's services."""
     job.stop_asked_at, job.stop_asked_by_id = timezone.now(), actor.user_id
     job.save(update_fields=["stop_asked_at", "stop_asked_by"])
     rows = Replica.objects.filter(task__job=job, state__in=OPEN)
@@ -56,7 +65,6 @@ def job_stop(*, actor: Actor, tenant: Tenant, job_id: str) -> Job:
     for key in rows.order_by("key").values_list("key", flat=True):
         remote_stop(key, actor=actor)
     job_settle(job, actor=actor, now=job.stop_asked_at)
-    return job
 
 
 @service(recorded=False)
@@ -68,7 +76,8 @@ def job_follow(*, actor: Actor, job_id: str) -> None:
     now = timezone.now()
     rows = list(Replica.objects.filter(task__job=job).filter(Q(state__in=OPEN) | Q(again=True)))
     seen = remote_seen([row.key for row in rows])
-    changed = [row for row in rows if row.key in seen and _take(job, row, seen[row.key], now)]
+    # Both were made in one transaction: a remote task that is not there went with its centre.
+    changed = [row for row in rows if _take(job, row, seen.get(row.key) or _gone_with(row), now)]
     if not changed:
         return
     gone = [row for row in changed if row.state in _GONE]
@@ -102,12 +111,17 @@ def gang_take_back(job: Job, *, actor: Actor, now: datetime) -> None:
         )
 
 
+def _gone_with(row: Replica) -> Seen:
+    return Seen(ReplicaState.LOST, LOST, row.started_at, None)
+
+
 def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
     """Write what was seen; whether anything is new."""
-    if seen.state == ReplicaState.LOST and not (job.replaces_lost and row.is_current):
+    if seen.state == ReplicaState.LOST and not (job.state in OPEN and job.replaces_lost and row.is_current):
         # Nobody will hear of it again, and it is not to be placed anew.
         seen = seen._replace(state=ReplicaState.FAILED)
-    reason = seen.reason[:REASON_MOST]
+    # Of a tenant whose data are deleted no words are kept any more.
+    reason = "" if job.tenant.state == TenantState.DELETED else seen.reason[:REASON_MOST]
     same = row.state == seen.state and row.reason == reason and row.started_at == seen.started_at
     if same and not (row.again and seen.state in _ENDED):
         return False
@@ -151,7 +165,7 @@ def job_lost_replace(*, actor: Actor, job_id: str) -> None:
         Decision.objects.create(
             task_id=row.task_id, kind=DecisionKind.LOST, at=now, ai_center_id=row.ai_center_id, replicas=1
         )
-    if rows and job.is_gang:
+    if rows and job.is_gang and job.stop_asked_at is None:
         gang_take_back(job, actor=actor, now=now)
     if rows:
         job_settle(job, actor=actor, now=now)
@@ -168,7 +182,23 @@ def spec_removed_check(resource_spec_id: str) -> None:
         )
 
 
-def jobs_open() -> list[str]:
-    """Jobs of which a replica is on its way at some centre: the sweep follows these."""
-    rows = Replica.objects.filter(state__in=OPEN)
-    return sorted(set(rows.values_list("task__job__job_id", flat=True)))
+def jobs_with_news() -> list[str]:
+    """Jobs of which a replica stands otherwise at its centre than it does here: the sweep follows these."""
+    rows = list(
+        Replica.objects.filter(state__in=OPEN)
+        .order_by("pk")
+        .values_list("key", "state", "reason", "started_at", "task__job__job_id")
+    )
+    found: set[str] = set()
+    for at in range(0, len(rows), _PART):
+        part = rows[at : at + _PART]
+        seen = remote_seen([key for key, *_rest in part])
+        for key, state, reason, started_at, job_id in part:
+            told = seen.get(key)
+            if told is None or (told.state, told.reason[:REASON_MOST], told.started_at) != (
+                state,
+                reason,
+                started_at,
+            ):
+                found.add(job_id)
+    return sorted(found)

@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
+from apps.centers.errors import CenterNonsense, CenterSaysNo, CenterSilent
+from apps.centers.models import RemoteTask
 from apps.centers.selectors import remote_tasks_named
 from apps.centers.services.remote_tasks import LOG_MOST, remote_task_log
 from apps.jointcloud.models import Replica
 from apps.jointcloud.states import OPEN
 from apps.kernel.control_characters import control_removed
+from apps.kernel.errors import NotFound
 
 _CHARACTER_MOST = 4
 
@@ -25,19 +30,38 @@ def replica_log(row: Replica, offset: int = 0, limit: int = LOG_MOST) -> LogPart
     """At most `limit` bytes of the log of an attempt, from byte `offset`; a character is never cut in two.
 
     Asks the centre: no transaction belongs around it. Raises NotFound where the centre tells no logs, CenterSaysNo,
-    CenterSilent, CenterNonsense.
+    CenterSilent, CenterNonsense; none of them names an address of the centre.
     """
     is_over = row.state not in OPEN
     found = remote_tasks_named([row.key]).get(row.key)
-    part = b"" if found is None else remote_task_log(found, offset, limit)
+    part = b"" if found is None else _asked(found, offset, limit)
+    is_full = len(part) >= limit
     # The rest of a character that is not there yet comes with the next part.
-    part = part if is_over and len(part) < limit else _whole_characters(part)
+    part = part if is_over and not is_full else _whole_characters(part)
     return LogPart(
         text=_shown(part),
         offset=offset,
         next_offset=offset + len(part),
-        is_whole=is_over and len(part) < limit,
+        is_whole=is_over and not is_full,
     )
+
+
+def _asked(found: RemoteTask, offset: int, limit: int) -> bytes:
+    """What the centre tells. What its errors say is the operators': it names the centre's address."""
+    later = _("Try again in a while; the operators see at the centre what is wrong.")
+    try:
+        return remote_task_log(found, offset, limit)
+    except NotFound as error:
+        raise NotFound(
+            _("%(center)s tells no logs.") % {"center": found.center},
+            cure=_("Ask the operators whether it can tell them."),
+        ) from error
+    except CenterSaysNo as error:
+        raise CenterSaysNo(_("The centre does not tell this log."), cure=later) from error
+    except CenterSilent as error:
+        raise CenterSilent(_("The centre did not answer."), cure=later) from error
+    except CenterNonsense as error:
+        raise CenterNonsense(_("The centre's answer was no log."), cure=later) from error
 
 
 def _whole_characters(part: bytes) -> bytes:

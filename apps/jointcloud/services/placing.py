@@ -8,14 +8,15 @@ transaction; nothing is sent here.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.centers.selectors import spec_offers_at
@@ -34,10 +35,10 @@ from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
 from apps.jointcloud.services.following import (
     job_follow,
     job_lost_replace,
-    jobs_open,
     jobs_with_lost,
+    jobs_with_news,
 )
-from apps.jointcloud.services.remote import RemoteRefused, remote_request
+from apps.jointcloud.services.remote import RemoteRefused, remote_request, remote_there
 from apps.jointcloud.services.settling import job_lock
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor
@@ -46,8 +47,11 @@ from apps.kernel.service import service
 
 log = logging.getLogger("weir.jointcloud")
 _LOCK = 0x57656943
-# What was sent is in a centre's figures once it was asked after that; older than this it surely is.
+_SWEEP_LOCK = 0x57656953
+# What a centre has is in its figures once it was asked after that; older than this it surely is.
 _UNSEEN_S = 600
+_WAITS_PART = 300
+_SENT_PART = 1_000
 _STANDINGS_MOST = 200
 _LAST_ATTEMPTS = 2_000
 
@@ -61,16 +65,20 @@ class CycleReport(NamedTuple):
 
 
 def jobs_sweep(*, actor: Actor) -> None:
-    """Find what a lost event left behind: news of replicas, and replicas whose centre is gone."""
-    for job_id in jobs_open():
-        job_follow(actor=actor, job_id=job_id)
-    for job_id in jobs_with_lost(timezone.now()):
-        job_lost_replace(actor=actor, job_id=job_id)
+    """Find what a lost event left behind: news of replicas, and replicas whose centre is gone. While another sweep runs
+    it does nothing."""
+    with _leading(_SWEEP_LOCK) as leads:
+        if not leads:
+            return
+        for job_id in jobs_with_news():
+            job_follow(actor=actor, job_id=job_id)
+        for job_id in jobs_with_lost(timezone.now()):
+            job_lost_replace(actor=actor, job_id=job_id)
 
 
 def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
     """One pass over all that waits. While another cycle runs it does nothing."""
-    with _leading() as leads:
+    with _leading(_LOCK) as leads:
         if not leads:
             return CycleReport(led=False)
         now = timezone.now()
@@ -83,41 +91,49 @@ def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
 
 
 @contextmanager
-def _leading() -> Iterator[bool]:
+def _leading(lock: int) -> Iterator[bool]:
     """The lock is the connection's: a worker that dies lets it go."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])
         leads = bool(cursor.fetchone()[0])
     try:
         yield leads
     finally:
         if leads:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])
 
 
 def _failures() -> dict[str, Failures]:
-    """By centre: how many of its last attempts in a row it refused."""
-    found: dict[str, Failures] = {}
+    """By centre: of how many tenants it refused the last attempts in a row. Nobody's own bad input puts a centre to
+    rest for all: those of one tenant count once, however many they are."""
+    tenants: dict[str, set[int]] = defaultdict(set)
+    last_at: dict[str, datetime] = {}
     others: set[str] = set()
     rows = Replica.objects.exclude(state=ReplicaState.PENDING).order_by("-placed_at", "-pk")
-    for code, state, ended_at in rows.values_list("ai_center_id", "state", "ended_at")[:_LAST_ATTEMPTS]:
+    told = rows.values_list("ai_center_id", "state", "ended_at", "task__job__tenant")
+    for code, state, ended_at, tenant in told[:_LAST_ATTEMPTS]:
         if state != ReplicaState.REFUSED:
             others.add(code)
         elif code not in others:
-            before = found.get(code)
-            last_at = ended_at if before is None else before.last_at
-            assert last_at is not None, "what is refused has ended"
-            found[code] = Failures(1 if before is None else before.in_row + 1, last_at)
-    return found
+            assert ended_at is not None, "what is refused has ended"
+            tenants[code].add(tenant)
+            last_at.setdefault(code, ended_at)
+    return {code: Failures(len(found), last_at[code]) for code, found in tenants.items()}
 
 
 def _sent(now: datetime) -> list[Sent]:
-    rows = Replica.objects.filter(state__in=OPEN, placed_at__gte=now - timedelta(seconds=_UNSEEN_S))
-    return [
-        Sent(code, spec, 1, placed_at)
-        for code, spec, placed_at in rows.values_list("ai_center_id", "task__resourcespec", "placed_at")
-    ]
+    since = now - timedelta(seconds=_UNSEEN_S)
+    rows = Replica.objects.filter(state__in=OPEN).filter(
+        Q(state=ReplicaState.PENDING) | Q(placed_at__gte=since) | Q(started_at__gte=since)
+    )
+    told = list(rows.order_by("pk").values_list("key", "ai_center_id", "task__resourcespec"))
+    found: list[Sent] = []
+    for at in range(0, len(told), _SENT_PART):
+        part = told[at : at + _SENT_PART]
+        there = remote_there([key for key, *_rest in part])
+        found += [Sent(code, spec, 1, there[key]) for key, code, spec in part if key in there]
+    return found
 
 
 def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> CycleReport:
@@ -210,14 +226,17 @@ def job_dispatch(
 ) -> int:
     """Give the replicas of a job to their centres: each a remote task at the price of now, all in one transaction.
 
-    How many were; none where the job was stopped meanwhile. `refusals`: task, centre and cause of what refused before.
-    Raises RemoteRefused: nothing was kept.
+    How many were; none where the job was stopped meanwhile, or where it is a gang and they are not all that it lacks.
+    `refusals`: task, centre and cause of what refused before. Raises RemoteRefused: nothing was kept.
     """
     job = job_lock(job_id)
     if job is None or job.state not in OPEN or job.stop_asked_at is not None:
         return 0
     now = timezone.now()
     tasks = {str(task.pk): task for task in job.tasks.all()}
+    if job.is_gang and not _is_whole(job, tasks, bindings):
+        # It has changed since the cycle looked; the next one plans it anew.
+        return 0
     _refusals_put(tasks, refusals, now)
     placed = 0
     for binding in bindings:
@@ -318,23 +337,36 @@ def _standings(explained: Evaluation) -> list[dict[str, object]]:
     ]
 
 
+def _is_whole(job: Job, tasks: Mapping[str, Task], bindings: Iterable[Binding]) -> bool:
+    """Whether the bindings give a centre to every replica that the job lacks, and nothing of it is being taken back."""
+    current = list(Replica.objects.filter(task__job=job, is_current=True).values_list("task", "again"))
+    if any(again for _task, again in current):
+        return False
+    has = Counter(str(task) for task, _again in current)
+    bound = {binding.task_id: len(binding.centre_ids) for binding in bindings}
+    lacks = {key: task.replicas - has[key] for key, task in tasks.items() if task.replicas > has[key]}
+    return all(bound.get(key, 0) >= count for key, count in lacks.items())
+
+
 def _is_missing(job: Job) -> bool:
     current = Replica.objects.filter(task__job=job, is_current=True).count()
     return current < sum(job.tasks.values_list("replicas", flat=True))
 
 
 def _waits_keep(waits: Mapping[str, tuple[Reason, ...]]) -> None:
-    """Say at each task why it waits, where that is new."""
-    if not waits:
+    """Say at each task why it waits, where that is new; in parts, so that no task stays locked for long."""
+    keys = sorted(int(key) for key in waits)
+    for at in range(0, len(keys), _WAITS_PART):
+        with transaction.atomic():
+            rows = Task.objects.select_for_update(no_key=True).filter(pk__in=keys[at : at + _WAITS_PART])
+            for task in rows.defer("command").order_by("pk"):
+                _wait_keep(task, reasons_kept(waits[str(task.pk)]))
+
+
+def _wait_keep(task: Task, reasons: list[list[Any]]) -> None:
+    if task.waits_for == reasons:
         return
-    with transaction.atomic():
-        rows = Task.objects.select_for_update(no_key=True).filter(pk__in=[int(key) for key in waits])
-        for task in rows.order_by("pk"):
-            reasons = reasons_kept(waits[str(task.pk)])
-            if task.waits_for != reasons:
-                if [code for code, _ in task.waits_for] != [code for code, _ in reasons]:
-                    Decision.objects.create(
-                        task=task, kind=DecisionKind.WAITS, at=timezone.now(), reasons=reasons
-                    )
-                task.waits_for = reasons
-                task.save(update_fields=["waits_for"])
+    if [code for code, _ in task.waits_for] != [code for code, _ in reasons]:
+        Decision.objects.create(task=task, kind=DecisionKind.WAITS, at=timezone.now(), reasons=reasons)
+    task.waits_for = reasons
+    task.save(update_fields=["waits_for"])

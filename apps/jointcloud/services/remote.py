@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from ipaddress import ip_address
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from apps.centers.adapters.base import JobMessage
-from apps.centers.models import SpecOffer
+from apps.centers.models import Center, RemoteTask, SpecOffer
 from apps.centers.selectors import remote_tasks_named
 from apps.centers.services.remote_tasks import remote_task_request, remote_task_stop
 from apps.centers.states import RemoteState
@@ -28,6 +31,21 @@ _STATES = {
     RemoteState.REFUSED: ReplicaState.REFUSED,
     RemoteState.LOST: ReplicaState.LOST,
 }
+
+# What only a job's own report brings about: its cause is what the job, or the engine, says of it.
+_REPORTED = (RemoteState.WAITING, RemoteState.RUNNING, RemoteState.SUCCEEDED, RemoteState.FAILED)
+UNANSWERED = "The centre has not answered yet; it is asked again."
+REFUSED = "The centre does not take it."
+LOST = "Nothing is known of it any more at the centre."
+_HIDDEN = "(...)"
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+# What may be an IP address, in brackets or not, with a port or without; a time of day is none.
+_MAYBE_IP = re.compile(
+    r"\[?((?<![0-9a-z.:])[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]*[0-9a-f]|(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9]))"
+    r"(?:\]?:[0-9]{1,5}|\])?",
+    re.IGNORECASE,
+)
+_HOST_LENGTH = 3
 
 
 class RemoteRefused(Exception):
@@ -81,6 +99,62 @@ def remote_stop(key: str, *, actor: Actor) -> None:
 def remote_seen(keys: Sequence[str]) -> dict[str, Seen]:
     """How attempts stand, by key."""
     return {
-        key: Seen(_STATES[RemoteState(row.state)], row.cause, row.started_at, row.ended_at)
+        key: Seen(_STATES[RemoteState(row.state)], reason_shown(row), row.started_at, row.ended_at)
         for key, row in remote_tasks_named(keys).items()
     }
+
+
+def remote_there(keys: Sequence[str]) -> dict[str, datetime | None]:
+    """Of those attempts that are not over, by key: since when their centre has them as they stand now; None while it is
+    not known to have them."""
+    not_there = (RemoteState.NEW, RemoteState.SENDING)
+    return {
+        key: None if row.state in not_there else row.state_at
+        for key, row in remote_tasks_named(keys).items()
+        if not row.is_over
+    }
+
+
+def reason_shown(row: RemoteTask) -> str:
+    """The cause of a remote task as its tenant reads it: what the job's own report says, or a refusal that names no
+    address. Of a call that failed a tenant reads a fixed sentence: its cause names the centre's address, and is the
+    operators'."""
+    if not row.cause:
+        return ""
+    state = RemoteState(row.state)
+    if state in _REPORTED or (state == RemoteState.STOPPED and row.seen_at is not None):
+        return addresses_hidden(row.cause, row.center)
+    if state == RemoteState.REFUSED:
+        return row.cause if addresses_hidden(row.cause, row.center) == row.cause else REFUSED
+    if state == RemoteState.LOST:
+        return LOST
+    return "" if row.is_over else UNANSWERED
+
+
+def addresses_hidden(text: str, center: Center) -> str:
+    """A text with the addresses in it, the centre's own and any others, left out."""
+    for name in _names_of(center):
+        text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", _HIDDEN, text, flags=re.IGNORECASE)
+    return _MAYBE_IP.sub(_ip_hidden, _URL.sub(_HIDDEN, text))
+
+
+def _ip_hidden(found: re.Match[str]) -> str:
+    try:
+        ip_address(found[1])
+    except ValueError:
+        return found[0]
+    return _HIDDEN
+
+
+def _names_of(center: Center) -> list[str]:
+    """How the settings of a centre call where it is, the longest first."""
+    found: set[str] = set()
+    for value in center.settings.values():
+        try:
+            parts = urlsplit(str(value).strip())
+            host = parts.hostname if parts.scheme and parts.netloc else None
+        except ValueError:
+            continue
+        if host:
+            found |= {str(value).strip().rstrip("/"), parts.netloc, host}
+    return sorted((name for name in found if len(name) >= _HOST_LENGTH), key=len, reverse=True)

@@ -33,9 +33,10 @@ def job_lock(job_id: str) -> Job | None:
 
 def job_settle(job: Job, *, actor: Actor, now: datetime) -> None:
     """Bring the job and its tasks to what their replicas say; what failed is tried again where the job says so, and
-    once it has ended, what still runs of it is stopped."""
+    once it has ended, what still runs of it is stopped. The state of a job that has ended stays; its tasks go on to
+    follow their replicas until these have ended too."""
     if job.state in ENDED:
-        _rest_stop(job, actor=actor)
+        _ended_settle(job, actor=actor)
         return
     tasks = list(job.tasks.order_by("number"))
     current = _current(job)
@@ -47,20 +48,34 @@ def job_settle(job: Job, *, actor: Actor, now: datetime) -> None:
         current = _current(job)
         states = [_states(job, task, current[task.pk]) for task in tasks]
         state = job_state(states, policy)
-    for task, each in zip(tasks, states, strict=True):
-        found = WorkState(task_state(each).value)
-        if task.state != found:
-            task.state = found
-            task.save(update_fields=["state"])
     job.state = WorkState(state.value)
     if job.state in ENDED:
         job.ended_at = now
     job.save(update_fields=["state", "ended_at", "retries_made"])
     if job.state in ENDED:
-        _rest_stop(job, actor=actor)
-    elif job.stop_asked_at is None and any(len(current[task.pk]) < task.replicas for task in tasks):
+        _ended_settle(job, actor=actor)
+        return
+    _tasks_bring(tasks, states)
+    if job.stop_asked_at is None and any(len(current[task.pk]) < task.replicas for task in tasks):
         emit(ReplicasWait(), actor=actor)
     emit(JobChanged(job.tenant.schema_name, job.job_id), actor=actor)
+
+
+def _ended_settle(job: Job, *, actor: Actor) -> None:
+    """Of a job that is over: its tasks as their replicas say, and what still runs of it asked to end."""
+    tasks = list(job.tasks.order_by("number"))
+    current = _current(job)
+    _tasks_bring(tasks, [_states(job, task, current[task.pk]) for task in tasks])
+    _rest_stop(job, actor=actor)
+    emit(JobChanged(job.tenant.schema_name, job.job_id), actor=actor)
+
+
+def _tasks_bring(tasks: Sequence[Task], states: Sequence[Sequence[RunState]]) -> None:
+    for task, each in zip(tasks, states, strict=True):
+        found = WorkState(task_state(each).value)
+        if task.state != found:
+            task.state = found
+            task.save(update_fields=["state"])
 
 
 def _current(job: Job) -> dict[int, list[Replica]]:
@@ -71,8 +86,9 @@ def _current(job: Job) -> dict[int, list[Replica]]:
 
 
 def _states(job: Job, task: Task, current: Sequence[Replica]) -> list[RunState]:
-    """Of each replica; one without a centre waits, and will not run any more once the job is to stop."""
-    missing = RunState.PENDING if job.stop_asked_at is None else RunState.STOPPED
+    """Of each replica; one without a centre waits, and will not run any more once the job is to stop or is over."""
+    will_run = job.state in OPEN and job.stop_asked_at is None
+    missing = RunState.PENDING if will_run else RunState.STOPPED
     # What is taken back will run again.
     told = [RunState.PENDING if row.again else RunState(row.state) for row in current]
     return told + [missing] * (task.replicas - len(current))

@@ -3,10 +3,11 @@
 from uuid import uuid4
 
 from django.db import connection
+from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.jointcloud.errors import TooManyJobs
+from apps.jointcloud.errors import TooManyJobs, TooManyReplicas
 from apps.jointcloud.events import JobChanged, ReplicasWait
 from apps.jointcloud.models import Job, Task
 from apps.jointcloud.services.checks import job_check
@@ -20,6 +21,8 @@ from apps.tenancy.models import Tenant
 
 MOST_OPEN = 10_000
 """Jobs of a tenant that have not ended, at once."""
+MOST_OPEN_REPLICAS = 10_000
+"""Replicas of all these jobs together."""
 _LOCK = 0x5765696A
 
 
@@ -27,11 +30,11 @@ _LOCK = 0x5765696A
 def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
     """Submit a job: it waits for the next cycle.
 
-    Raises InvalidInput with every fault by its field, TooManyJobs. Nothing is kept then.
+    Raises InvalidInput with every fault by its field, TooManyJobs, TooManyReplicas. Nothing is kept then.
     """
     now = timezone.now()
     weights = job_check(actor, asked, now)
-    _room_check(tenant)
+    _room_check(tenant, sum(task.replicas for task in asked.tasks))
     row = Job.plain.create(
         tenant=tenant,
         job_id=uuid4().hex,
@@ -73,9 +76,19 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
     return row
 
 
-def _room_check(tenant: Tenant) -> None:
+def _room_check(tenant: Tenant, replicas: int) -> None:
     with connection.cursor() as cursor:
         # What is submitted at the same time is counted, too.
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, tenant.pk])
-    if Job.objects.of(tenant).filter(state__in=OPEN).count() >= MOST_OPEN:
+    rows = Job.objects.of(tenant).filter(state__in=OPEN)
+    if rows.count() >= MOST_OPEN:
         raise TooManyJobs(_("The tenant has %(most)s jobs that have not ended.") % {"most": MOST_OPEN})
+    held = rows.aggregate(sum=Sum("tasks__replicas"))["sum"] or 0
+    if held + replicas > MOST_OPEN_REPLICAS:
+        raise TooManyReplicas(
+            _(
+                "The tenant's jobs that have not ended have %(held)s replicas, and with these %(more)s there were more"
+                " than %(most)s."
+            )
+            % {"held": held, "more": replicas, "most": MOST_OPEN_REPLICAS}
+        )

@@ -1,5 +1,7 @@
 """The pages of jobs over several centres: a tenant's own, and for operators all tenants'."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
@@ -7,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from apps.centers.errors import CenterNonsense, CenterSaysNo, CenterSilent
 from apps.centers.selectors import center_names, centers_sampled, specs_plain
 from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
@@ -28,6 +31,7 @@ from apps.jointcloud.services.following import job_stop
 from apps.jointcloud.services.logs import replica_log
 from apps.jointcloud.services.submission import job_submit
 from apps.jointcloud.states import OPEN, WorkState
+from apps.kernel.errors import NotFound
 from apps.scheduling.permissions import ResourcePermission as P
 
 JOBS = PageList(
@@ -78,10 +82,14 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
 
 @page(P.VIEW, plane="both")
 def log(request: PortalRequest, job_id: str, task: int, replica: int) -> HttpResponse:
-    """What a replica has printed, the first MiB of it."""
+    """What a replica has printed, the first MiB of it, or why it is not told."""
     row = _row(request, job_id)
     attempt = replica_get(row, task, replica)
-    context = {"job": row, "attempt": attempt, "task": task, "replica": replica, "part": replica_log(attempt)}
+    context: dict[str, Any] = {"job": row, "attempt": attempt, "task": task, "replica": replica}
+    try:
+        context["part"] = replica_log(attempt)
+    except (NotFound, CenterSaysNo, CenterSilent, CenterNonsense) as error:
+        context["untold"] = error
     return show(request, "jointcloud/job_log", context)
 
 

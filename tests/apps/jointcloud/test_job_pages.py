@@ -3,9 +3,11 @@
 import pytest
 from django.test import Client
 
+from apps.centers.errors import CenterSaysNo, CenterSilent
 from apps.centers.states import RemoteState
 from apps.jointcloud.models import Job
 from apps.jointcloud.services import logs
+from apps.kernel.errors import NotFound
 from tests.apps.jointcloud.jobs import attempts, cycle, say
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +63,29 @@ def test_a_job_of_two_tasks_is_submitted_seen_read_and_stopped(page, spec, centr
     job.refresh_from_db()
     assert job.stop_asked_at is not None
     assert "asked to stop" in client.get(answer.url).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NotFound("secret-address"), "Centre lake tells no logs."),
+        (CenterSaysNo("no folder at secret-address"), "The centre does not tell this log."),
+        (CenterSilent("secret-address is silent"), "The centre did not answer."),
+    ],
+)
+def test_the_page_of_a_log_says_why_there_is_none(page, spec, centre, monkeypatch, error, said):
+    def fails(*_given):
+        raise error
+
+    centre("lake", spec())
+    client = page()
+    client.post("/jobs/submit/", FORM)
+    cycle()
+    monkeypatch.setattr(logs, "remote_task_log", fails)
+    answer = client.get(f"/jobs/{Job.plain.get().job_id}/log/0/0/")
+    assert answer.status_code == 200
+    assert said in answer.content.decode()
+    assert "secret-address" not in answer.content.decode()
 
 
 def test_what_is_wrong_on_the_form_is_said_and_nothing_is_submitted(page, spec, centre):

@@ -13,10 +13,11 @@ from apps.centers.models import Center, RemoteTask
 from apps.centers.services.specs import resource_spec_remove
 from apps.centers.states import RemoteState, Wanted
 from apps.jointcloud.errors import JobEnded, TooManyJobs
+from apps.jointcloud.events import JobChanged
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import job_get, job_list
-from apps.jointcloud.services import placing, submission
-from apps.jointcloud.services.following import job_follow, job_stop, jobs_open
+from apps.jointcloud.services import placing, settling, submission
+from apps.jointcloud.services.following import job_follow, job_stop, jobs_with_news
 from apps.jointcloud.services.placing import cycle_run, jobs_sweep
 from apps.jointcloud.services.submission import job_submit
 from apps.jointcloud.states import DecisionKind, ReplicaState, WorkState
@@ -104,10 +105,12 @@ def test_what_a_lost_hint_left_behind_the_sweep_finds(submit, spec, centre):
     jobs_sweep(actor=SYSTEM)
     assert fresh(job).state == WorkState.FAILED
     assert attempts(job)[0].reason == "exit code 3"
-    assert jobs_open() == []
+    assert jobs_with_news() == []
 
 
-def test_a_failed_job_ends_what_still_runs_of_it(submit, spec, centre):
+def test_a_failed_job_ends_what_still_runs_of_it(submit, spec, centre, monkeypatch):
+    told = []
+    monkeypatch.setattr(settling, "emit", lambda event, **_more: told.append(event))
     centre("lake", spec())
     job = submit(TASK, other("check"))
     cycle()
@@ -116,9 +119,45 @@ def test_a_failed_job_ends_what_still_runs_of_it(submit, spec, centre):
     say(one, RemoteState.FAILED)
     assert fresh(job).state == WorkState.FAILED
     assert RemoteTask.objects.get(key=two.key).desired == Wanted.STOP
+    assert [task.state for task in Task.objects.filter(job=job)] == ["failed", "running"]
+    ended_at = fresh(job).ended_at
+    told.clear()
     say(two, RemoteState.STOPPED)
     assert [row.state for row in attempts(job)] == ["failed", "stopped"]
+    # The tasks follow, and who looks at the job hears of it; the job stays as it ended.
+    assert [task.state for task in Task.objects.filter(job=job)] == ["failed", "stopped"]
+    assert [type(event) for event in told] == [JobChanged]
+    assert (fresh(job).state, fresh(job).ended_at) == (WorkState.FAILED, ended_at)
+
+
+def test_what_never_found_a_centre_ends_with_its_job(submit, spec, centre):
+    centre("lake", spec(), used_gpu=7)
+    job = submit(TASK, other("check"))
+    cycle()
+    say(attempts(job)[0], RemoteState.FAILED)
     assert fresh(job).state == WorkState.FAILED
+    assert [task.state for task in Task.objects.filter(job=job)] == ["failed", "stopped"]
+
+
+@pytest.mark.parametrize(("replaces", "state"), [(True, WorkState.PENDING), (False, WorkState.FAILED)])
+def test_a_replica_whose_centre_was_removed_before_its_end_was_told_is_lost(
+    submit, spec, centre, replaces, state
+):
+    gpu1 = spec()
+    centre("lake", gpu1)
+    job = submit(replaces_lost=replaces)
+    cycle()
+    say(attempts(job)[0], RemoteState.RUNNING)
+    # Over there, and gone with its centre before the job heard of it.
+    RemoteTask.objects.all().delete()
+    jobs_sweep(actor=SYSTEM)
+    assert fresh(job).state == state
+    (row,) = attempts(job)
+    assert (row.state, row.is_current) == ((ReplicaState.LOST, False) if replaces else ("failed", True))
+    assert row.ended_at is not None
+    if replaces:
+        cycle()
+        assert attempts(job, attempt=2)
 
 
 @pytest.mark.req("JC-6.4-Rb", "JC-6.4-Ra")

@@ -118,6 +118,19 @@ def test_a_log_is_read_by_offset_and_no_character_is_cut(api, spec, centre, monk
     assert client.get(f"{path}?offset=-1").status_code == 400
 
 
+def test_a_part_that_ends_inside_a_character_is_not_the_whole_log(api, spec, centre, monkeypatch):
+    centre("lake", spec())
+    _post(api())
+    cycle()
+    say(attempts(Job.plain.get())[0], RemoteState.SUCCEEDED)
+    row, output = attempts(Job.plain.get())[0], "abc山d".encode()
+    monkeypatch.setattr(logs, "remote_task_log", lambda _task, offset, limit: output[offset : offset + limit])
+    first = logs.replica_log(row, 0, 5)
+    assert (first.text, first.next_offset, first.is_whole) == ("abc", 3, False)
+    second = logs.replica_log(row, first.next_offset, 5)
+    assert (second.text, second.next_offset, second.is_whole) == ("山d", 7, True)
+
+
 def test_a_job_is_stopped_and_another_tenants_is_not_there(api, spec, centre):
     centre("lake", spec())
     client = api()
@@ -131,3 +144,22 @@ def test_a_job_is_stopped_and_another_tenants_is_not_there(api, spec, centre):
     assert stopped["stop_asked_at"]
     assert {row.desired for row in RemoteTask.objects.all()} == {"stop"}
     assert api(role="tenant_decision_maker").post(f"/api/v1/jobs/{made['id']}/stop").status_code == 403
+
+
+def test_how_the_centres_stood_is_told_page_by_page_and_not_with_the_job(api, spec, centre):
+    centre("lake", spec())
+    client = api()
+    made = _post(client).json()
+    cycle()
+    path = f"/api/v1/jobs/{made['id']}"
+    for told in (client.get(path).json(), client.post(f"{path}/stop").json()):
+        assert [each["kind"] for each in told["decisions"]] == ["placed", "placed"]
+        assert not any("standings" in each for each in told["decisions"])
+    first = client.get(f"{path}/decisions?page_size=1").json()
+    (one,) = first["results"]
+    assert one["kind"] == "placed"
+    assert "Centre lake" in one["text"]
+    assert [each["center"] for each in one["standings"]] == ["lake"]
+    (two,) = client.get(first["next"]).json()["results"]
+    assert {one["task"], two["task"]} == {0, 1}
+    assert api("globex").get(f"{path}/decisions").status_code == 404
