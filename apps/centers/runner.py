@@ -29,13 +29,12 @@ from apps.centers.services.following import (
     send_taken,
     send_unanswered,
 )
-from apps.centers.services.sampling import center_adapter, center_answered, center_failed
+from apps.centers.services.sampling import center_adapter, center_answered, center_failed, retry_most_s
 from apps.centers.states import RemoteState, Wanted
 from apps.kernel.actor import SYSTEM
 
 log = logging.getLogger("weir.centers")
 POLL_S = 5.0
-POLL_MOST_S = 60.0
 _POLL_LEAST_S = 1.0
 # A slow centre is asked for no more than this part of the time.
 _SHARE = 0.25
@@ -134,9 +133,7 @@ class CenterWatch:
 
     def _pause_s(self, center: Center, took_s: float) -> float:
         if self._failures:
-            # A failure is tried again soon enough to be sure of it before the centre counts as gone.
-            most_s = min(POLL_MOST_S, max(POLL_S, center.lost_after_s / 4))
-            return min(most_s, POLL_S * 2.0 ** min(self._failures, 8))
+            return min(retry_most_s(center), POLL_S * 2.0 ** min(self._failures, 8))
         # One that is slow is heard again before it counts as silent.
         most_s = max(_POLL_LEAST_S, center.stale_after_s / 3)
         return min(most_s, max(POLL_S, took_s / _SHARE))
