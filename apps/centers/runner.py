@@ -75,6 +75,9 @@ class CenterWatch:
         self._missing: dict[int, float] = {}
         self._stopped: dict[int, float] = {}
         self._told: set[str] = set()
+        # Since when this turn sends again what did not arrive, and whether the centre has given no answer in it.
+        self._again_from_s: float | None = None
+        self._is_held = False
 
     def turn(self) -> float | None:
         """Do what is due: ask, follow, stop, send. The seconds until the next turn, None where there is no such centre
@@ -138,6 +141,9 @@ class CenterWatch:
         most_s = max(_POLL_LEAST_S, center.stale_after_s / 3)
         return min(most_s, max(POLL_S, took_s / _SHARE))
 
+    def _follow_pause_s(self, center: Center, took_s: float) -> float:
+        return max(FOLLOW_S, min(took_s / _SHARE, center.stale_after_s / 3))
+
     def _lose(self, center: Center, error: CenterError) -> None:
         """Of a centre that this watch has asked in vain for too long nothing is known. What nobody asked meanwhile, as
         while the portal itself was away, does not count."""
@@ -161,13 +167,13 @@ class CenterWatch:
                 self._follow_at_s = self._ask_at_s
                 self._refuse(center)
                 return False
+            self._is_held, self._again_from_s = False, None
             if monotonic() >= self._follow_at_s:
                 began_s = monotonic()
                 self._follow(center, adapter)
-                took_s = monotonic() - began_s
-                self._follow_at_s = monotonic() + max(FOLLOW_S, took_s / _SHARE)
+                self._follow_at_s = monotonic() + self._follow_pause_s(center, monotonic() - began_s)
             self._stop(center, adapter)
-            return self._send_new(center, adapter)
+            return not self._is_held and self._send_new(center, adapter)
         except CenterError as error:
             log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
             self._follow_at_s = monotonic() + POLL_S
@@ -221,8 +227,14 @@ class CenterWatch:
                 remote_task_lose(actor=SYSTEM, pk=row.pk, cause=cause)
         elif row.desired == Wanted.STOP:
             send_dropped(actor=SYSTEM, pk=row.pk)
-        else:
-            self._send(center, adapter, row.pk, row.key)
+        elif self._may_send_again():
+            self._is_held = not self._send(center, adapter, row.pk, row.key)
+
+    def _may_send_again(self) -> bool:
+        """What is left waits for the next turn: the centre is asked what it holds between."""
+        if self._again_from_s is None:
+            self._again_from_s = monotonic()
+        return not self._is_held and monotonic() - self._again_from_s <= _SENDING_S
 
     def _stop(self, center: Center, adapter: CenterAdapter) -> None:
         for row in remote_tasks_to_stop(center):

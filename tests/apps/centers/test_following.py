@@ -107,6 +107,51 @@ def test_a_lost_answer_is_looked_for_before_anything_is_sent_again(
     assert telling.made == ["weir-1"]
 
 
+def unsent(count):
+    """Tasks that were begun to be sent, long ago, and never arrived."""
+    for number in range(count):
+        ask(f"weir-{number}")
+    RemoteTask.objects.update(state="sending", sent_at=timezone.now() - timedelta(seconds=3600))
+
+
+@ONCE
+def test_a_centre_that_gives_no_answer_to_jobs_holds_up_no_question(watch, telling):
+    """Of many that are to be sent again, one is tried in a turn, and nothing new after it."""
+    unsent(5)
+    ask("weir-new")
+    telling.say(create="kept_off")
+    watch.turn()
+    tried = RemoteTask.objects.filter(sent_at__gt=timezone.now() - timedelta(seconds=60))
+    assert [row.key for row in tried] == ["weir-0"]
+    assert now("weir-new").state == "new"
+    telling.say(create="")
+    watch.turn()
+    assert set(RemoteTask.objects.values_list("state", flat=True)) == {"waiting"}
+    assert sorted(telling.made) == ["weir-0", "weir-1", "weir-2", "weir-3", "weir-4", "weir-new"]
+
+
+@ONCE
+def test_a_turn_sends_again_for_a_bounded_time(watch, telling, monkeypatch):
+    monkeypatch.setattr(runner, "_SENDING_S", 0.5)
+    unsent(5)
+    # The question itself takes longer than the time for sending.
+    telling.say(create_s=0.2, slow_s=0.6)
+    watch.turn()
+    telling.say(slow_s=0)
+    assert 1 <= len(telling.made) < 5
+    for _turn in range(4):
+        watch.turn()
+    assert sorted(telling.made) == [f"weir-{number}" for number in range(5)]
+
+
+def test_what_took_long_is_followed_again_before_the_centre_counts_as_silent(join):
+    watch = CenterWatch(join().pk)
+    center = Center.objects.get()
+    assert watch._follow_pause_s(center, 0.1) == runner.FOLLOW_S
+    assert watch._follow_pause_s(center, 2) == 8
+    assert watch._follow_pause_s(center, 100) == center.stale_after_s / 3
+
+
 @ONCE
 def test_what_the_centre_refuses_is_refused_with_its_cause_and_never_sent_again(watch, telling, told):
     telling.say(create="refused")
