@@ -51,6 +51,8 @@ _STOP_AGAIN_S = 15.0
 _KEYS_MOST = 500
 _SENDING_S = 2.0
 _SENDS_MOST = 200
+# A centre that says what it holds and fails so many times in a row when it is asked for its jobs counts as failing.
+_JOB_FAILURES = 3
 
 
 class CenterWatch:
@@ -68,6 +70,7 @@ class CenterWatch:
         self._revision = 0
         self._adapter: CenterAdapter | None = None
         self._failures = 0
+        self._job_failures = 0
         self._ask_at_s = 0.0
         self._follow_at_s = 0.0
         self._failing_from_s: float | None = None
@@ -82,6 +85,7 @@ class CenterWatch:
     def turn(self) -> float | None:
         """Do what is due: ask, follow, stop, send. The seconds until the next turn, None where there is no such centre
         any more. May be called earlier when there is something new."""
+        self._is_held = False
         if monotonic() >= self._ask_at_s:
             pause_s = self.ask()
             if pause_s is None:
@@ -107,7 +111,11 @@ class CenterWatch:
         try:
             # What it comes to is kept for readers of all languages.
             with translation.override("en"):
-                answer = center_asked(self._adapter_of(center))
+                adapter = self._adapter_of(center)
+                answer = center_asked(adapter)
+                if self._job_failures >= _JOB_FAILURES:
+                    # Its figures alone no longer make it good: work there could be neither sent nor followed.
+                    self._followed(center, adapter)
         except CenterError as error:
             self.close()
             self._failures += 1
@@ -167,17 +175,28 @@ class CenterWatch:
                 self._follow_at_s = self._ask_at_s
                 self._refuse(center)
                 return False
-            self._is_held, self._again_from_s = False, None
             if monotonic() >= self._follow_at_s:
-                began_s = monotonic()
-                self._follow(center, adapter)
-                self._follow_at_s = monotonic() + self._follow_pause_s(center, monotonic() - began_s)
+                self._followed(center, adapter)
             self._stop(center, adapter)
             return not self._is_held and self._send_new(center, adapter)
         except CenterError as error:
             log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
             self._follow_at_s = monotonic() + POLL_S
+            if self._job_failures >= _JOB_FAILURES:
+                # The next question keeps what it fails by, and stops that work is placed there.
+                self._ask_at_s = monotonic()
             return False
+
+    def _followed(self, center: Center, adapter: CenterAdapter) -> None:
+        """Follow, and count how often that has failed in a row."""
+        began_s, self._again_from_s = monotonic(), None
+        try:
+            self._follow(center, adapter)
+        except CenterError:
+            self._job_failures += 1
+            raise
+        self._job_failures = 0
+        self._follow_at_s = monotonic() + self._follow_pause_s(center, monotonic() - began_s)
 
     def _refuse(self, center: Center) -> None:
         for pk in remote_tasks_new(center, _SENDS_MOST):

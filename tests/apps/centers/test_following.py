@@ -301,6 +301,54 @@ def test_what_a_silent_centre_had_is_lost_and_stopped_when_the_centre_returns(
 
 
 @ONCE
+@pytest.mark.parametrize(
+    ("follow", "trouble", "status"),
+    [("refused", "refused", 0), ("broken", "broken", 2), ("fails", "broken", 2)],
+)
+def test_a_centre_that_tells_its_figures_and_never_its_jobs_counts_as_failing(
+    watch, telling, monkeypatch, follow, trouble, status
+):
+    ask()
+    watch.turn()
+    Center.objects.update(lost_after_s=100, stale_after_s=1)
+    telling.say(follow=follow)
+    for _turn in range(2):
+        watch.turn()
+    # It may be a passing matter.
+    assert (Center.objects.get().status, Center.objects.get().trouble) == (1, "")
+    for _turn in range(3):
+        watch.turn()
+        row = Center.objects.get()
+    assert (row.status, row.trouble, row.takes_work) == (status, trouble, False)
+    assert row.error
+    assert row.failing_since
+    assert now().state == "waiting"
+    clock = runner.monotonic
+    monkeypatch.setattr(runner, "monotonic", lambda: clock() + 101)
+    watch.turn()
+    assert (now().state, now().is_left) == ("lost", True)
+    telling.say(follow="", job_state="running")
+    watch.turn()
+    row = Center.objects.get()
+    assert (row.status, row.trouble, row.failing_since) == (1, "", None)
+    assert telling.stopped == [now().native_id]
+
+
+@ONCE
+def test_questions_for_jobs_that_fail_now_and_then_make_no_trouble(watch, telling):
+    ask()
+    watch.turn()
+    for _time in range(3):
+        telling.say(follow="unreachable")
+        watch.turn()
+        watch.turn()
+        telling.say(follow="")
+        watch.turn()
+    assert Center.objects.get().error == ""
+    assert now().state == "waiting"
+
+
+@ONCE
 def test_a_job_that_its_centre_has_forgotten_is_lost(watch, telling, monkeypatch):
     ask()
     watch.turn()
