@@ -8,7 +8,7 @@ from time import monotonic
 
 from django.utils import timezone, translation
 
-from apps.centers.adapters.base import Ability, CenterAdapter, CenterError, CenterRefused
+from apps.centers.adapters.base import Ability, CallLimits, CenterAdapter, CenterError, CenterRefused
 from apps.centers.models import Center, RemoteTask
 from apps.centers.selectors import (
     remote_tasks_new,
@@ -40,9 +40,9 @@ _POLL_LEAST_S = 1.0
 _SHARE = 0.25
 # How often jobs are asked for while there are some: with the call itself a change is known within 5 s.
 FOLLOW_S = 3.0
-# What was sent can still arrive for so long: longer than an adapter waits for an answer. Only then is what the centre
-# does not have sent again, so that a request which is still under way never meets a second one.
-SETTLE_S = 30.0
+# What was sent can still arrive for so long: longer than an adapter takes to send it. Only then is what the centre does
+# not have sent again, so that a request which is still under way never meets a second one.
+SETTLE_S = CallLimits().create_s + 10.0
 # A job that the centre does not know for so long is lost there: its books may come later than its controller forgets.
 MISSING_S = 60.0
 # A job is asked again to end after so long.
