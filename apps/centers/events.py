@@ -7,7 +7,7 @@ from apps.kernel.events import Event
 
 @dataclass(frozen=True, slots=True)
 class CenterRemoved(Event):
-    """A centre leaves the network."""
+    """A centre leaves the network. Its remote tasks, all over, still stand, and are deleted after this."""
 
     ai_center_id: str
 

@@ -40,7 +40,8 @@ class Center(models.Model):
 
     `revision` counts the changes of how it is reached: an answer to an older one is not believed. `status` is what its
     answers say of it; `is_drained` what an operator says: it gets no new work. `disbelieved_count`: how many reports of
-    its jobs could not be true and changed nothing.
+    its jobs could not be true and changed nothing. `failing_since`: since when it was asked in vain, None once
+    it has answered; `error_at`: when it last was.
     """
 
     ai_center_id = models.CharField(_("number"), max_length=TEXT_BYTES, unique=True)
@@ -60,6 +61,7 @@ class Center(models.Model):
     trouble = models.CharField(_("trouble"), max_length=12, choices=Trouble, blank=True)
     error = models.CharField(_("last error"), max_length=ERROR_MOST, blank=True)
     error_at = models.DateTimeField(_("last error at"), null=True, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
     disbelieved_count = models.PositiveBigIntegerField(_("reports not believed"), default=0)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)

@@ -8,7 +8,7 @@ from time import monotonic
 
 from django.utils import timezone, translation
 
-from apps.centers.adapters.base import Ability, CenterAdapter, CenterError, CenterRefused
+from apps.centers.adapters.base import Ability, CallLimits, CenterAdapter, CenterError, CenterRefused
 from apps.centers.models import Center, RemoteTask
 from apps.centers.selectors import (
     remote_tasks_new,
@@ -29,21 +29,20 @@ from apps.centers.services.following import (
     send_taken,
     send_unanswered,
 )
-from apps.centers.services.sampling import center_adapter, center_answered, center_failed
+from apps.centers.services.sampling import center_adapter, center_answered, center_failed, retry_most_s
 from apps.centers.states import RemoteState, Wanted
 from apps.kernel.actor import SYSTEM
 
 log = logging.getLogger("weir.centers")
 POLL_S = 5.0
-POLL_MOST_S = 60.0
 _POLL_LEAST_S = 1.0
 # A slow centre is asked for no more than this part of the time.
 _SHARE = 0.25
 # How often jobs are asked for while there are some: with the call itself a change is known within 5 s.
 FOLLOW_S = 3.0
-# What was sent can still arrive for so long: longer than an adapter waits for an answer. Only then is what the centre
-# does not have sent again, so that a request which is still under way never meets a second one.
-SETTLE_S = 30.0
+# What was sent can still arrive for so long: longer than an adapter takes to send it. Only then is what the centre does
+# not have sent again, so that a request which is still under way never meets a second one.
+SETTLE_S = CallLimits().create_s + 10.0
 # A job that the centre does not know for so long is lost there: its books may come later than its controller forgets.
 MISSING_S = 60.0
 # A job is asked again to end after so long.
@@ -52,6 +51,8 @@ _STOP_AGAIN_S = 15.0
 _KEYS_MOST = 500
 _SENDING_S = 2.0
 _SENDS_MOST = 200
+# A centre that says what it holds and fails so many times in a row when it is asked for its jobs counts as failing.
+_JOB_FAILURES = 3
 
 
 class CenterWatch:
@@ -69,6 +70,7 @@ class CenterWatch:
         self._revision = 0
         self._adapter: CenterAdapter | None = None
         self._failures = 0
+        self._job_failures = 0
         self._ask_at_s = 0.0
         self._follow_at_s = 0.0
         self._failing_from_s: float | None = None
@@ -76,10 +78,14 @@ class CenterWatch:
         self._missing: dict[int, float] = {}
         self._stopped: dict[int, float] = {}
         self._told: set[str] = set()
+        # Since when this turn sends again what did not arrive, and whether the centre has given no answer in it.
+        self._again_from_s: float | None = None
+        self._is_held = False
 
     def turn(self) -> float | None:
         """Do what is due: ask, follow, stop, send. The seconds until the next turn, None where there is no such centre
         any more. May be called earlier when there is something new."""
+        self._is_held = False
         if monotonic() >= self._ask_at_s:
             pause_s = self.ask()
             if pause_s is None:
@@ -105,7 +111,11 @@ class CenterWatch:
         try:
             # What it comes to is kept for readers of all languages.
             with translation.override("en"):
-                answer = center_asked(self._adapter_of(center))
+                adapter = self._adapter_of(center)
+                answer = center_asked(adapter)
+                if self._job_failures >= _JOB_FAILURES:
+                    # Its figures alone no longer make it good: work there could be neither sent nor followed.
+                    self._followed(center, adapter)
         except CenterError as error:
             self.close()
             self._failures += 1
@@ -134,12 +144,13 @@ class CenterWatch:
 
     def _pause_s(self, center: Center, took_s: float) -> float:
         if self._failures:
-            # A failure is tried again soon enough to be sure of it before the centre counts as gone.
-            most_s = min(POLL_MOST_S, max(POLL_S, center.lost_after_s / 4))
-            return min(most_s, POLL_S * 2.0 ** min(self._failures, 8))
+            return min(retry_most_s(center), POLL_S * 2.0 ** min(self._failures, 8))
         # One that is slow is heard again before it counts as silent.
         most_s = max(_POLL_LEAST_S, center.stale_after_s / 3)
         return min(most_s, max(POLL_S, took_s / _SHARE))
+
+    def _follow_pause_s(self, center: Center, took_s: float) -> float:
+        return max(FOLLOW_S, min(took_s / _SHARE, center.stale_after_s / 3))
 
     def _lose(self, center: Center, error: CenterError) -> None:
         """Of a centre that this watch has asked in vain for too long nothing is known. What nobody asked meanwhile, as
@@ -165,16 +176,27 @@ class CenterWatch:
                 self._refuse(center)
                 return False
             if monotonic() >= self._follow_at_s:
-                began_s = monotonic()
-                self._follow(center, adapter)
-                took_s = monotonic() - began_s
-                self._follow_at_s = monotonic() + max(FOLLOW_S, took_s / _SHARE)
+                self._followed(center, adapter)
             self._stop(center, adapter)
-            return self._send_new(center, adapter)
+            return not self._is_held and self._send_new(center, adapter)
         except CenterError as error:
             log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
             self._follow_at_s = monotonic() + POLL_S
+            if self._job_failures >= _JOB_FAILURES:
+                # The next question keeps what it fails by, and stops that work is placed there.
+                self._ask_at_s = monotonic()
             return False
+
+    def _followed(self, center: Center, adapter: CenterAdapter) -> None:
+        """Follow, and count how often that has failed in a row."""
+        began_s, self._again_from_s = monotonic(), None
+        try:
+            self._follow(center, adapter)
+        except CenterError:
+            self._job_failures += 1
+            raise
+        self._job_failures = 0
+        self._follow_at_s = monotonic() + self._follow_pause_s(center, monotonic() - began_s)
 
     def _refuse(self, center: Center) -> None:
         for pk in remote_tasks_new(center, _SENDS_MOST):
@@ -224,8 +246,14 @@ class CenterWatch:
                 remote_task_lose(actor=SYSTEM, pk=row.pk, cause=cause)
         elif row.desired == Wanted.STOP:
             send_dropped(actor=SYSTEM, pk=row.pk)
-        else:
-            self._send(center, adapter, row.pk, row.key)
+        elif self._may_send_again():
+            self._is_held = not self._send(center, adapter, row.pk, row.key)
+
+    def _may_send_again(self) -> bool:
+        """What is left waits for the next turn: the centre is asked what it holds between."""
+        if self._again_from_s is None:
+            self._again_from_s = monotonic()
+        return not self._is_held and monotonic() - self._again_from_s <= _SENDING_S
 
     def _stop(self, center: Center, adapter: CenterAdapter) -> None:
         for row in remote_tasks_to_stop(center):

@@ -103,9 +103,15 @@ def center_codes(codes: Collection[str]) -> set[str]:
 
 
 def centers_lost(now: datetime) -> set[str]:
-    """The codes of centres that have been silent for as long as each says."""
-    rows = Center.objects.exclude(answered_at=None).values_list("ai_center_id", "answered_at", "lost_after_s")
-    return {code for code, at, after_s in rows if at is not None and at < now - timedelta(seconds=after_s)}
+    """The codes of centres that were, by `now`, asked in vain for as long as each says. Time in which nobody asked, as
+    while the portal itself was away, does not count."""
+    rows = Center.objects.filter(failing_since__isnull=False, error_at__lte=now)
+    told = rows.values_list("ai_center_id", "failing_since", "error_at", "lost_after_s")
+    return {
+        code
+        for code, since, last, after_s in told
+        if since is not None and last is not None and last - since >= timedelta(seconds=after_s)
+    }
 
 
 def resource_specs_named(codes: Collection[str]) -> dict[str, ResourceSpec]:

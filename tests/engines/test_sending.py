@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from apps.centers.adapters.base import JobMessage, Quantities
+from apps.centers import runner
+from apps.centers.adapters.base import CallLimits, CenterUnreachable, JobMessage, Quantities
 from apps.centers.models import Center, RemoteTask
 from apps.centers.services.centers import center_join
 from apps.centers.services.remote_tasks import remote_task_log, remote_task_request, remote_task_stop
@@ -44,7 +45,8 @@ def crew():
 
     def more():
         more_of_it = {"WEIR_CENTER_LOCAL_ADDRESSES": "true"}
-        command = [sys.executable, "-m", "portal.centers"]
+        # `portal.centers`, which waits less long for what may be under way: this engine answers within seconds.
+        command = [sys.executable, "-m", "tests.apps.centers.telling", "15"]
         processes.append(subprocess.Popen(command, env=environment() | more_of_it))
         return processes[-1]
 
@@ -157,3 +159,25 @@ def test_a_centre_that_falls_silent_loses_its_task_and_stops_it_when_it_returns(
     seen = engine.adapter().job_find(runs)
     assert seen.state == "stopped"
     assert engine.count(runs) == 1
+
+
+@pytest.mark.parametrize(("slow", "delay_s", "arrives"), [("all", 0.9, 0), ("the sending", 20, 1)])
+def test_however_many_questions_a_sending_takes_it_is_over_in_time(engine, key, slow, delay_s, arrives):
+    """Each answer comes well within its own time; what is not sent by then is not sent at all."""
+    adapter = engine.adapter(limits=CallLimits(answer_s=30, create_s=1.5 if slow == "all" else 4))
+    message = JobMessage("true", Quantities(cpu=1, memory=50))
+    fault = Fault(only="" if slow == "all" else engine.creating, delay_s=delay_s)
+    with engine.network.bad(fault):
+        began_s = time.monotonic()
+        with pytest.raises(CenterUnreachable, match="did not answer within"):
+            adapter.job_create(message, key)
+        assert time.monotonic() - began_s < 6
+        assert len([line for line in engine.network.asked if line.startswith(engine.creating)]) == arrives
+    # The bound is of that call alone.
+    assert adapter.job_create(message, key) == adapter.job_find(key).native_id
+    assert engine.count(key) == 1
+    adapter.close()
+
+
+def test_nothing_is_sent_again_while_a_sending_may_still_be_under_way():
+    assert runner.SETTLE_S > CallLimits().create_s > CallLimits().answer_s

@@ -1,6 +1,6 @@
 """What Weir asks of a centre of any kind, in one form; the adapter of its kind turns it into the centre's own calls.
 
-One adapter object serves one centre. Its calls block, take as long as `CallLimits` says at most, hold no database
+One adapter object serves one centre. Its calls block, each question of theirs within `CallLimits`, hold no database
 transaction and may be made again after any failure: a job is made under a key that becomes the engine's own name for
 it, so a lost answer is looked for (`job_find`) before anything is sent again.
 """
@@ -58,10 +58,12 @@ OVER = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.STOPPED})
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Bounds of one call: seconds to connect and to be answered in all, and bytes of an answer that are read."""
+    """Bounds of one question to the centre: seconds to connect and to be answered in all, and bytes of an answer that
+    are read; and of one `job_create`: seconds within which all its questions up to the sending itself are over."""
 
     connect_s: float = 5.0
     answer_s: float = 20.0
+    create_s: float = 40.0
     answer_bytes: int = 64 * 1024 * 1024
 
 
@@ -146,7 +148,11 @@ class CenterAdapter(Protocol):
         ...
 
     def job_create(self, message: JobMessage, key: str) -> str:
-        """Send a job under `key`; answers the engine's own id. The same key again answers the job that there is."""
+        """Send a job under `key`; answers the engine's own id. The same key again answers the job that there is.
+
+        However many questions it takes, no request that may make the job is under way `CallLimits.create_s` after the
+        call began: what the centre does not have soon after that is sent again.
+        """
         ...
 
     def job_find(self, key: str) -> JobSeen | None:

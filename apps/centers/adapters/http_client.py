@@ -8,7 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -61,6 +61,9 @@ class CenterClient:
         self.address = _address(address)
         self._limits = limits or CallLimits()
         self._local_addresses = local_addresses
+        # How long several calls may take together, and when that is over by the monotonic clock.
+        self._together_s = 0.0
+        self._ends_s: float | None = None
         self._client = httpx.Client(
             base_url=self.address,
             verify=_tls(authority),
@@ -108,6 +111,16 @@ class CenterClient:
         status, data = self._sent("GET", path, query, headers, None, read)
         return self._judged(status, self._without_secrets(data, headers))
 
+    @contextmanager
+    def together(self, seconds: float) -> Iterator[None]:
+        """All calls inside are over within so many seconds, however many there are: one for which nothing is left is
+        not begun. They raise CenterUnreachable then."""
+        self._together_s, self._ends_s = seconds, time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._ends_s = None
+
     def close(self) -> None:
         """Let go of everything."""
         self._client.close()
@@ -121,7 +134,9 @@ class CenterClient:
         body: object,
         read: Callable[[httpx.Response, _Watch], bytes],
     ) -> tuple[int, bytes]:
-        watch = _Watch(self._limits.answer_s, self._local_addresses)
+        watch = _Watch(self._limits.answer_s, self._local_addresses, self._ends_s)
+        if watch.is_over:
+            raise self._late(self._together_s)
         asked = self._client.build_request(
             method,
             path,
@@ -169,16 +184,20 @@ class CenterClient:
 
     def _unreachable(self, error: Exception, watch: _Watch) -> CenterUnreachable:
         if watch.is_over or isinstance(error, httpx.TimeoutException):
-            return CenterUnreachable(
-                _("%(address)s did not answer within %(seconds)s seconds.")
-                % {"address": self.address, "seconds": round(self._limits.answer_s)}
-            )
+            is_together = self._ends_s is not None and time.monotonic() >= self._ends_s
+            return self._late(self._together_s if is_together else self._limits.answer_s)
         return CenterUnreachable(
             _("%(address)s gave no whole answer: %(cause)s")
             % {
                 "address": self.address,
                 "cause": control_removed(str(error) or type(error).__name__)[:_TEXT_MAX],
             }
+        )
+
+    def _late(self, seconds: float) -> CenterUnreachable:
+        return CenterUnreachable(
+            _("%(address)s did not answer within %(seconds)s seconds.")
+            % {"address": self.address, "seconds": round(seconds)}
         )
 
     def _judged(self, status: int, read: bytes) -> Answer:
@@ -208,10 +227,12 @@ class CenterClient:
 class _Watch:
     """Looks after one call: whom it is connected to, and that it ends in time whatever trickles in."""
 
-    def __init__(self, seconds: float, local_addresses: bool) -> None:
+    def __init__(self, seconds: float, local_addresses: bool, ends_s: float | None = None) -> None:
+        """It ends after so many seconds, and at `ends_s` of the monotonic clock where that is earlier."""
         self._local_addresses = local_addresses
-        self._ends_s = time.monotonic() + seconds
-        self._timer = threading.Timer(seconds, self._cut)
+        now_s = time.monotonic()
+        self._ends_s = now_s + seconds if ends_s is None else min(now_s + seconds, ends_s)
+        self._timer = threading.Timer(max(0.0, self._ends_s - now_s), self._cut)
         self._timer.daemon = True
         self._held: socket.socket | None = None
         self._lock = threading.Lock()

@@ -24,6 +24,15 @@ from apps.kernel.actor import Actor
 from apps.kernel.events import emit
 from apps.kernel.service import service
 
+# How often a centre that fails is asked again, at most and at least.
+_RETRY_LEAST_S, _RETRY_MOST_S = 5.0, 60.0
+
+
+def retry_most_s(center: Center) -> float:
+    """The longest pause between two questions to a centre that fails, in seconds: soon enough to be sure of it before
+    it counts as gone."""
+    return min(_RETRY_MOST_S, max(_RETRY_LEAST_S, center.lost_after_s / 4))
+
 
 def center_adapter(center: Center) -> CenterAdapter:
     """The adapter of a centre with its credential; the caller closes it. Raises CenterError."""
@@ -70,8 +79,10 @@ def center_failed(*, actor: Actor, center: Center, asked_at: datetime, error: Ce
     row = _still(center)
     if row is None or _is_late(row, asked_at):
         return False
+    if row.failing_since is None or _was_unasked(row, asked_at):
+        row.failing_since = asked_at
     row.trouble, row.error, row.error_at = trouble_of(error), error_text(error), timezone.now()
-    row.save(update_fields=["trouble", "error", "error_at"])
+    row.save(update_fields=["trouble", "error", "error_at", "failing_since"])
     status = {Trouble.REFUSED: CenterStatus.UNAVAILABLE, Trouble.BROKEN: CenterStatus.UNKNOWN}.get(
         row.trouble, CenterStatus(row.status)
     )
@@ -115,8 +126,8 @@ def answer_keep(row: Center, answer: Answer, *, actor: Actor) -> bool:
         values[f"total_{name}"] = getattr(resources.total, name)
         values[f"used_{name}"] = getattr(resources.used, name)
     CenterSample.objects.update_or_create(center=row, defaults=values)
-    row.answered_at, row.trouble, row.error = answer.answered_at, "", ""
-    row.save(update_fields=["answered_at", "trouble", "error"])
+    row.answered_at, row.trouble, row.error, row.failing_since = answer.answered_at, "", "", None
+    row.save(update_fields=["answered_at", "trouble", "error", "failing_since"])
     _status_set(row, CenterStatus.AVAILABLE, actor=actor)
     return True
 
@@ -128,6 +139,11 @@ def _still(center: Center) -> Center | None:
 
 def _is_late(row: Center, asked_at: datetime) -> bool:
     return CenterSample.objects.filter(center=row, asked_at__gt=asked_at).exists()
+
+
+def _was_unasked(row: Center, asked_at: datetime) -> bool:
+    """Whether nobody asked a failing centre for longer than its watch pauses: what was before is no evidence then."""
+    return row.error_at is None or asked_at - row.error_at > timedelta(seconds=2 * retry_most_s(row))
 
 
 def _status_set(row: Center, status: CenterStatus, *, actor: Actor) -> bool:

@@ -56,6 +56,8 @@ class Told:
     # Of each new job: "", or what becomes of the call: refused, lost (made, but no answer comes), kept_off (not made).
     create: str = ""
     create_s: float = 0
+    # "", or what becomes of questions for jobs alone: as `trouble`, or refused.
+    follow: str = ""
     # How a job is that nothing else is said of, and what is said of single ones by their keys; None: it is not known.
     job_state: str = "waiting"
     jobs: dict[str, Any] = field(default_factory=dict)
@@ -111,12 +113,7 @@ class TellingAdapter:
         time.sleep(told["slow_s"])
         if told["token"] != self._token:
             raise CenterRefused("The token is wrong or has expired.")
-        if told["trouble"] == "unreachable":
-            raise CenterUnreachable("It did not answer within 20 s.")
-        if told["trouble"] == "broken":
-            raise CenterBroken("The answer is longer than 64 MiB.\x00\x1b[31m\ud800" + "x" * 2000)
-        if told["trouble"] == "fails":
-            raise RecursionError("too deep")
+        _fail(told["trouble"])
         return told
 
     def check(self) -> str:
@@ -154,6 +151,9 @@ class TellingAdapter:
 
     def jobs(self, keys: Sequence[str]) -> dict[str, JobSeen]:
         told, wanted, found = self._told(), set(keys), {}
+        if told["follow"] == "refused":
+            raise CenterRefused("Jobs are not for this token (403).")
+        _fail(told["follow"])
         ended = set(_lines(self._path.with_suffix(".stopped"))) if told["stops"] else set()
         for job in self._jobs():
             said = told["jobs"].get(job["key"], {})
@@ -182,6 +182,15 @@ class TellingAdapter:
 
     def close(self) -> None:
         pass
+
+
+def _fail(trouble: str) -> None:
+    if trouble == "unreachable":
+        raise CenterUnreachable("It did not answer within 20 s.")
+    if trouble == "broken":
+        raise CenterBroken("The answer is longer than 64 MiB.\x00\x1b[31m\ud800" + "x" * 2000)
+    if trouble == "fails":
+        raise RecursionError("too deep")
 
 
 def _seen(job: dict[str, Any], state: str, said: dict[str, Any]) -> JobSeen:

@@ -107,6 +107,51 @@ def test_a_lost_answer_is_looked_for_before_anything_is_sent_again(
     assert telling.made == ["weir-1"]
 
 
+def unsent(count):
+    """Tasks that were begun to be sent, long ago, and never arrived."""
+    for number in range(count):
+        ask(f"weir-{number}")
+    RemoteTask.objects.update(state="sending", sent_at=timezone.now() - timedelta(seconds=3600))
+
+
+@ONCE
+def test_a_centre_that_gives_no_answer_to_jobs_holds_up_no_question(watch, telling):
+    """Of many that are to be sent again, one is tried in a turn, and nothing new after it."""
+    unsent(5)
+    ask("weir-new")
+    telling.say(create="kept_off")
+    watch.turn()
+    tried = RemoteTask.objects.filter(sent_at__gt=timezone.now() - timedelta(seconds=60))
+    assert [row.key for row in tried] == ["weir-0"]
+    assert now("weir-new").state == "new"
+    telling.say(create="")
+    watch.turn()
+    assert set(RemoteTask.objects.values_list("state", flat=True)) == {"waiting"}
+    assert sorted(telling.made) == ["weir-0", "weir-1", "weir-2", "weir-3", "weir-4", "weir-new"]
+
+
+@ONCE
+def test_a_turn_sends_again_for_a_bounded_time(watch, telling, monkeypatch):
+    monkeypatch.setattr(runner, "_SENDING_S", 0.5)
+    unsent(5)
+    # The question itself takes longer than the time for sending.
+    telling.say(create_s=0.2, slow_s=0.6)
+    watch.turn()
+    telling.say(slow_s=0)
+    assert 1 <= len(telling.made) < 5
+    for _turn in range(4):
+        watch.turn()
+    assert sorted(telling.made) == [f"weir-{number}" for number in range(5)]
+
+
+def test_what_took_long_is_followed_again_before_the_centre_counts_as_silent(join):
+    watch = CenterWatch(join().pk)
+    center = Center.objects.get()
+    assert watch._follow_pause_s(center, 0.1) == runner.FOLLOW_S
+    assert watch._follow_pause_s(center, 2) == 8
+    assert watch._follow_pause_s(center, 100) == center.stale_after_s / 3
+
+
 @ONCE
 def test_what_the_centre_refuses_is_refused_with_its_cause_and_never_sent_again(watch, telling, told):
     telling.say(create="refused")
@@ -253,6 +298,54 @@ def test_what_a_silent_centre_had_is_lost_and_stopped_when_the_centre_returns(
     watch.turn()
     assert len(telling.stopped) == 1
     center_remove(actor=SYSTEM, ai_center_id="lake")
+
+
+@ONCE
+@pytest.mark.parametrize(
+    ("follow", "trouble", "status"),
+    [("refused", "refused", 0), ("broken", "broken", 2), ("fails", "broken", 2)],
+)
+def test_a_centre_that_tells_its_figures_and_never_its_jobs_counts_as_failing(
+    watch, telling, monkeypatch, follow, trouble, status
+):
+    ask()
+    watch.turn()
+    Center.objects.update(lost_after_s=100, stale_after_s=1)
+    telling.say(follow=follow)
+    for _turn in range(2):
+        watch.turn()
+    # It may be a passing matter.
+    assert (Center.objects.get().status, Center.objects.get().trouble) == (1, "")
+    for _turn in range(3):
+        watch.turn()
+        row = Center.objects.get()
+    assert (row.status, row.trouble, row.takes_work) == (status, trouble, False)
+    assert row.error
+    assert row.failing_since
+    assert now().state == "waiting"
+    clock = runner.monotonic
+    monkeypatch.setattr(runner, "monotonic", lambda: clock() + 101)
+    watch.turn()
+    assert (now().state, now().is_left) == ("lost", True)
+    telling.say(follow="", job_state="running")
+    watch.turn()
+    row = Center.objects.get()
+    assert (row.status, row.trouble, row.failing_since) == (1, "", None)
+    assert telling.stopped == [now().native_id]
+
+
+@ONCE
+def test_questions_for_jobs_that_fail_now_and_then_make_no_trouble(watch, telling):
+    ask()
+    watch.turn()
+    for _time in range(3):
+        telling.say(follow="unreachable")
+        watch.turn()
+        watch.turn()
+        telling.say(follow="")
+        watch.turn()
+    assert Center.objects.get().error == ""
+    assert now().state == "waiting"
 
 
 @ONCE

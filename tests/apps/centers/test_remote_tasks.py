@@ -6,7 +6,7 @@ import pytest
 
 from apps.centers.adapters.base import JobMessage, Quantities
 from apps.centers.errors import CenterInUse, CenterTakesNoWork
-from apps.centers.events import RemoteTaskChanged
+from apps.centers.events import CenterRemoved, RemoteTaskChanged
 from apps.centers.models import Center, RemoteMessage, RemoteTask
 from apps.centers.services.centers import center_change, center_drain, center_remove
 from apps.centers.services.remote_tasks import remote_task_log, remote_task_request, remote_task_stop
@@ -125,6 +125,28 @@ def test_a_centre_stays_while_work_is_there(ask, telling, tmp_path):
     RemoteTask.objects.update(is_left=False)
     center_change(actor=SYSTEM, ai_center_id="lake", **elsewhere)
     center_remove(actor=SYSTEM, ai_center_id="lake")
+    assert not RemoteTask.objects.exists()
+
+
+@pytest.mark.req("JC-5-1")
+def test_who_holds_a_record_of_what_ended_is_heard_before_it_is_deleted(ask, monkeypatch):
+    """By `CenterRemoved`, in the transaction: whoever refuses keeps the centre and all its tasks."""
+    remote_task_stop(actor=SYSTEM, remote_task=ask())
+    found, refuses = [], [True]
+
+    def hear(event, _actor):
+        found.append((event.ai_center_id, list(RemoteTask.objects.values_list("key", "state"))))
+        if refuses[0]:
+            raise CenterInUse("Its end is not taken over yet.")
+
+    wiring.handlers_within(CenterRemoved)
+    monkeypatch.setitem(wiring._within, CenterRemoved, [hear])
+    with pytest.raises(CenterInUse, match="taken over"):
+        center_remove(actor=SYSTEM, ai_center_id="lake")
+    assert RemoteTask.objects.get().state == "stopped"
+    refuses[0] = False
+    center_remove(actor=SYSTEM, ai_center_id="lake")
+    assert found == [("lake", [("weir-1", "stopped")])] * 2
     assert not RemoteTask.objects.exists()
 
 

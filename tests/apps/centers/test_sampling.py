@@ -1,6 +1,7 @@
 """What centres answer is kept; silence and nonsense are says (JC-6.1.3-1)."""
 
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 from django.utils import timezone
@@ -9,7 +10,8 @@ from apps.centers.adapters.base import CenterUnreachable
 from apps.centers.errors import CenterNonsense, CenterSaysNo, CenterSilent
 from apps.centers.models import Center, CenterSample
 from apps.centers.runner import POLL_S, CenterWatch
-from apps.centers.selectors import center_get
+from apps.centers.selectors import center_get, centers_lost
+from apps.centers.services import sampling
 from apps.centers.services.calls import center_tried
 from apps.centers.services.centers import center_remove
 from apps.centers.services.sampling import (
@@ -95,6 +97,57 @@ def test_what_a_call_came_to_is_kept_and_nonsense_never_counts_as_available(
     telling.say(token="right", trouble="", used={})
     row = center_sample_now(actor=SYSTEM, ai_center_id="lake")
     assert (row.status, row.trouble, row.error) == (1, "", "")
+
+
+def fails(row, after_s, took_s=1):
+    """A question that came to nothing, so many seconds from now."""
+    at = timezone.now() + timedelta(seconds=after_s)
+    with patch.object(sampling.timezone, "now", lambda: at + timedelta(seconds=took_s)):
+        center_failed(actor=SYSTEM, center=row, asked_at=at, error=CenterUnreachable("no answer"))
+
+
+def lost(after_s):
+    return centers_lost(timezone.now() + timedelta(seconds=after_s))
+
+
+@pytest.mark.req("JC-6.5-2")
+def test_only_a_centre_that_was_asked_in_vain_for_long_enough_is_lost(join):
+    row = join()
+    # Nobody asks it for a day.
+    assert lost(86_400) == set()
+    fails(row, 86_400)
+    assert lost(86_402) == set()
+    for after_s in range(86_460, 86_690, 60):
+        fails(row, after_s)
+    assert lost(90_000) == set()
+    fails(row, 86_700)
+    assert lost(86_702) == {"lake"}
+    # The same was not known earlier.
+    assert lost(86_690) == set()
+
+
+@pytest.mark.req("JC-6.5-2")
+def test_a_time_in_which_nobody_asks_a_failing_centre_is_excused(join):
+    row = join()
+    fails(row, 0)
+    fails(row, 60)
+    fails(row, 3600)
+    assert lost(3602) == set()
+    for after_s in range(3660, 3901, 60):
+        fails(row, after_s)
+    assert lost(3902) == {"lake"}
+
+
+@pytest.mark.req("JC-6.5-2")
+def test_an_answer_ends_what_a_centre_has_failed(join):
+    row = join()
+    for after_s in range(-400, 0, 50):
+        fails(row, after_s, took_s=0)
+    assert Center.objects.get().failing_since is None
+    Center.objects.update(failing_since=timezone.now() - timedelta(seconds=400), error_at=timezone.now())
+    assert lost(1) == {"lake"}
+    center_sample_now(actor=SYSTEM, ai_center_id="lake")
+    assert lost(1) == set()
 
 
 def test_what_is_lost_does_not_become_unknown_by_nonsense(join, telling):

@@ -66,6 +66,8 @@ class RayAdapter:
         """Of the values of the kind's fields. Raises CenterRefused for one that cannot be."""
         self._devices = device_names(settings.get("devices", ""), _DEVICES)
         self.abilities = frozenset({Ability.JOBS, Ability.LOGS})
+        limits = limits or CallLimits()
+        self._create_s = limits.create_s
         self._client = CenterClient(
             settings.get("address", ""),
             authority=settings.get("authority", ""),
@@ -98,10 +100,11 @@ class RayAdapter:
         """See `base`."""
         key_check(key, self.key_length)
         body = job_body(message, key, devices=self._devices)
-        if (found := self.job_find(key)) is not None:
-            return found.native_id
-        self._room_check(message.quantities)
-        answer = self._rest.submit(body)
+        with self._client.together(self._create_s):
+            if (found := self.job_find(key)) is not None:
+                return found.native_id
+            self._room_check(message.quantities)
+            answer = self._rest.submit(body)
         if answer.status == 200:
             told = answer.data if isinstance(answer.data, dict) else {}
             if text(told, "submission_id") != key:

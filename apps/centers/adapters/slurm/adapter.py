@@ -73,6 +73,8 @@ class SlurmAdapter:
         logs = {Ability.LOGS} if self._log_folder else set()
         self.abilities = frozenset({Ability.JOBS, Ability.USAGE} | logs)
         self._is_user_known = False
+        limits = limits or CallLimits()
+        self._create_s = limits.create_s
         client = CenterClient(
             settings.get("address", ""),
             authority=settings.get("authority", ""),
@@ -121,9 +123,10 @@ class SlurmAdapter:
             account=self._account,
             devices=self._devices,
         )
-        if (found := self.job_find(key)) is not None:
-            return found.native_id
-        told = self._rest.controller("POST", "job/submit", body)
+        with self._client.together(self._create_s):
+            if (found := self.job_find(key)) is not None:
+                return found.native_id
+            told = self._rest.controller("POST", "job/submit", body)
         native_id = str(number(told, "job_id"))
         if not _ID.fullmatch(native_id):
             raise CenterBroken(_("Slurm has taken the job and tells no number of it."))
