@@ -35,6 +35,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def join(admin: Visitor, cluster: Cluster, key: bytes) -> None:
     admin.go("centers-centers")
     admin.press("center-join")
+    admin.press("kind-slurm")
     for name, text in (
         ("ai-center-id", "lake"),
         ("name", "Lakeside"),

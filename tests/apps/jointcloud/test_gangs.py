@@ -80,8 +80,9 @@ def test_a_gang_that_is_to_stop_is_not_taken_back_when_a_centre_is_lost(gang, sp
         say(row, RemoteState.RUNNING)
     job_stop(actor=alice.actor, tenant=acme, job_id=job.job_id)
     Center.objects.filter(pk=pond.pk).update(answered_at=timezone.now())
+    long_ago = timezone.now() - timedelta(seconds=lake.lost_after_s + 5)
     Center.objects.filter(pk=lake.pk).update(
-        answered_at=timezone.now() - timedelta(seconds=lake.lost_after_s + 5)
+        answered_at=long_ago, failing_since=long_ago, error_at=timezone.now()
     )
     job_lost_replace(actor=SYSTEM, job_id=job.job_id)
     (lost,) = attempts(job, ai_center_id="lake")

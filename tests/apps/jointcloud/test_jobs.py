@@ -247,8 +247,9 @@ def test_what_is_lost_with_its_centre_is_placed_anew_where_the_job_allows_it(sub
     pond = centre("pond", gpu1)
     pond.answered_at = timezone.now()
     pond.save()
+    long_ago = timezone.now() - timedelta(seconds=lake.lost_after_s + 5)
     Center.objects.filter(pk=lake.pk).update(
-        answered_at=timezone.now() - timedelta(seconds=lake.lost_after_s + 5), status=0
+        answered_at=long_ago, failing_since=long_ago, error_at=timezone.now(), status=0
     )
     jobs_sweep(actor=SYSTEM)
     cycle()
