@@ -148,6 +148,7 @@ def submitted(alice: Visitor, name: str, *commands: str) -> None:
     alice.fill("job-task0-name", "make")
     alice.shoot("70-job-submit")
     alice.press("job-send")
+    expect(alice.at("job")).to_be_visible()
 
 
 def offered(admin: Visitor) -> None:

@@ -23,10 +23,13 @@ _wireless: Counter[str] = Counter()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test of an engine is for every kind; in a file of a kind's name for that one."""
+    """A test of an engine is for every kind; in a file of a kind's name, or marked `of_kind`, for that one."""
     if "engine" in metafunc.fixturenames:
         own = Path(metafunc.module.__file__).stem.removeprefix("test_")
-        metafunc.parametrize("engine", [own] if own in REAL else sorted(REAL), indirect=True, scope="session")
+        kinds = [own] if own in REAL else sorted(REAL)
+        if marked := metafunc.definition.get_closest_marker("of_kind"):
+            kinds = list(marked.args)
+        metafunc.parametrize("engine", kinds, indirect=True, scope="session")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

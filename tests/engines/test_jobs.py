@@ -128,6 +128,7 @@ def test_a_job_of_two_tasks_runs_once_though_the_watcher_is_killed_in_the_middle
     assert client.job_log(made["id"], task=1, offset=3)["text"] == "ond\n"
 
 
+@pytest.mark.of_kind("slurm")
 def test_what_a_centre_refuses_goes_to_the_next_best_and_a_drained_one_gets_nothing(engine, client, crew):
     # Slurm has no such partition: what the cheap centre was asked for it refuses.
     wrong = {**engine.settings, "partition": "nowhere"}

@@ -141,7 +141,8 @@ def test_it_is_stopped_before_and_after_its_start(engine, crew, ask):
         remote_task_stop(actor=SYSTEM, remote_task=RemoteTask.objects.get(key=each))
     wait(are("stopped"))
     assert engine.count(never) == 0
-    assert RemoteTask.objects.get(key=waits).started_at is None
+    if engine.ends_waiting:
+        assert RemoteTask.objects.get(key=waits).started_at is None
 
 
 def test_a_centre_that_falls_silent_loses_its_task_and_stops_it_when_it_returns(engine, crew, ask):
