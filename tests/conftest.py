@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import psycopg
 import pytest
@@ -145,7 +146,8 @@ def database_admin(django_db_setup: None) -> Iterator[psycopg.Connection]:
 def baseline(django_db_setup: None, django_db_blocker: object) -> Iterator[database.Baseline]:
     with django_db_blocker.unblock():
         settings = connection.settings_dict
-        plain = psycopg.connect(
+        connect = partial(
+            psycopg.connect,
             host=settings["HOST"] or None,
             port=settings["PORT"] or None,
             user=settings["USER"],
@@ -153,8 +155,7 @@ def baseline(django_db_setup: None, django_db_blocker: object) -> Iterator[datab
             dbname=settings["NAME"],
             autocommit=True,
         )
-        yield database.Baseline(plain)
-        plain.close()
+        yield database.Baseline(connect)
 
 
 @pytest.fixture

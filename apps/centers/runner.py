@@ -265,7 +265,9 @@ class CenterWatch:
                 job_stopped(adapter, row.native_id)
             except CenterRefused as error:
                 # What has become of it is told when it is followed.
-                log.warning("centre %s does not stop %s: %s", center.ai_center_id, row.key, error_text(error))
+                log.warning(
+                    "centre %s does not stop the job %s: %s", center.ai_center_id, row.key, error_text(error)
+                )
             # The end is seen at once.
             self._follow_at_s = min(self._follow_at_s, now_s + 1.0)
 
@@ -282,7 +284,7 @@ class CenterWatch:
     def _send(self, center: Center, adapter: CenterAdapter, pk: int, key: str) -> bool:
         """Send one job; whether another may be sent now."""
         if not self._holds():
-            log.warning("centre %s is another's to send to now", center.ai_center_id)
+            log.warning("another process sends to centre %s now", center.ai_center_id)
             return False
         message = send_begin(actor=SYSTEM, pk=pk, holds=self._holds)
         if message is None:
@@ -293,7 +295,9 @@ class CenterWatch:
             send_refused(actor=SYSTEM, pk=pk, cause=error_text(error))
         except CenterError as error:
             send_unanswered(actor=SYSTEM, pk=pk, cause=error_text(error))
-            log.warning("centre %s and %s: %s", center.ai_center_id, key, error_text(error))
+            log.warning(
+                "the job %s is not sent to centre %s for now: %s", key, center.ai_center_id, error_text(error)
+            )
             return False
         else:
             send_taken(actor=SYSTEM, pk=pk, native_id=native_id)

@@ -3,7 +3,7 @@
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -112,29 +112,27 @@ def clone(admin: psycopg.Connection, template: str, name: str) -> Iterator[None]
 
 
 class Baseline:
-    """The rows a fresh clone holds, and the way back to them after a test that really commits."""
+    """The rows a fresh clone holds, and the way back to them after a test that really commits.
 
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self.connection = connection
-        self.tables = [
-            sql.Identifier(schema, name)
-            for schema, name in connection.execute(
-                "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'acme', 'globex')"
-                " AND tablename <> 'django_migrations' ORDER BY 1, 2"
-            )
-        ]
+    `connect` opens a connection of its own, which ends with each use: the database can be copied between tests.
+    """
+
+    def __init__(self, connect: Callable[[], psycopg.Connection]) -> None:
+        self.connect = connect
         self.rows: list[tuple[sql.Identifier, bytes]] = []
-        for table in self.tables:
-            copied = self._copy_out(table)
-            if copied:
-                self.rows.append((table, copied))
-
-    def _copy_out(self, table: sql.Identifier) -> bytes:
-        with (
-            self.connection.cursor() as cursor,
-            cursor.copy(sql.SQL("COPY {} TO STDOUT").format(table)) as copy,
-        ):
-            return b"".join(bytes(block) for block in copy)
+        with connect() as connection:
+            self.tables = [
+                sql.Identifier(schema, name)
+                for schema, name in connection.execute(
+                    "SELECT schemaname, tablename FROM pg_tables"
+                    " WHERE schemaname IN ('public', 'acme', 'globex')"
+                    " AND tablename <> 'django_migrations' ORDER BY 1, 2"
+                )
+            ]
+            for table in self.tables:
+                copied = _copied_out(connection, table)
+                if copied:
+                    self.rows.append((table, copied))
 
     def _filled(self, cursor: psycopg.Cursor) -> list[sql.Identifier]:
         """The tables that hold rows: few, and to empty those alone is ten times as fast as to truncate all."""
@@ -147,7 +145,7 @@ class Baseline:
 
     def restore(self) -> None:
         """Back to the fresh clone's rows, in all three schemas; other schemas made meanwhile are dropped."""
-        with self.connection.transaction(), self.connection.cursor() as cursor:
+        with self.connect() as connection, connection.transaction(), connection.cursor() as cursor:
             # Neither foreign keys nor append-only triggers stand in the way of a clean slate.
             cursor.execute("SET LOCAL session_replication_role = replica")
             for (schema,) in cursor.execute(
@@ -160,3 +158,8 @@ class Baseline:
             for table, rows in self.rows:
                 with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(table)) as copy:
                     copy.write(rows)
+
+
+def _copied_out(connection: psycopg.Connection, table: sql.Identifier) -> bytes:
+    with connection.cursor() as cursor, cursor.copy(sql.SQL("COPY {} TO STDOUT").format(table)) as copy:
+        return b"".join(bytes(block) for block in copy)

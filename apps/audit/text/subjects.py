@@ -40,6 +40,8 @@ SUBJECTS = {
     "image": gettext_noop("image"),
     "image_build": gettext_noop("build of an image"),
     "invitation": gettext_noop("invitation"),
+    "job": gettext_noop("job over centres"),
+    "jointcloud_settings": gettext_noop("choice of centres"),
     "message": gettext_noop("message"),
     "node": gettext_noop("node"),
     "order": gettext_noop("order"),

@@ -57,6 +57,12 @@ AS_WRITTEN = (
     _("AI computing centre %(name)s is unknown: %(error)s"),
     _("centre %(name)s is asked again later"),
     _("centre %(name)s is asked again later: %(error)s"),
+    _("centre %(name)s and its jobs: %(error)s"),
+    _("centre %(name)s is not believed: %(error)s"),
+    _("centre %(name)s does not stop the job %(key)s: %(error)s"),
+    _("the job %(key)s is not sent to centre %(name)s for now: %(error)s"),
+    _("another process sends to centre %(name)s now"),
+    _("the job %(key)s was not placed"),
     # After the longer ones that begin alike.
     _("centre %(name)s: %(error)s"),
     _("kind of centre %(kind)s cannot be loaded and is left out: %(error)s"),
