@@ -17,11 +17,12 @@ PLACE = re.compile(r"\{(\w+)\}")
 # By which field of a row its own address is made.
 KEYS = ("uid", "code", "schema_name", "username", "id", "name")
 # What the living centre has nothing above of; tests/apps/assets reads the files of a version, tests/apps/centers a
-# centre's work.
+# centre's work, tests/apps/jointcloud a job's decisions.
 EMPTY = {
     "/api/v1/resource-groups/{code}/grants",
     "/api/v1/assets/{uid}/versions/{number}/files",
     "/api/v1/centers/{ai_center_id}/remote-tasks",
+    "/api/v1/jobs/{job_id}/decisions",
 }
 # Addresses that are tried for one path, and answers after which no further one is.
 TRIES, ENOUGH = 25, 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Client
 from pathlib import Path
@@ -71,17 +71,17 @@ class AdapterThere:
 @contextmanager
 def running_local_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalPool]:
     """One with all accelerators free; gone afterwards."""
-    with own_environment(), pytest.MonkeyPatch.context() as environment:
-        for name, value in _AGENT.items():
-            environment.setenv(name, value)
-        folder = portal_folder(tmp_path_factory, "local-pool")
-        stack = Stack.in_folder(folder, nodes=2, simulate="", center_processes=1)
-        stack.start()
-        try:
-            with _adapter_process(stack) as pool:
-                yield pool
-        finally:
-            stack.stop()
+    with ExitStack() as ends:
+        # What it starts with is of the start alone: the worker runs other tests beside it.
+        with own_environment(), pytest.MonkeyPatch.context() as environment:
+            for name, value in _AGENT.items():
+                environment.setenv(name, value)
+            folder = portal_folder(tmp_path_factory, "local-pool")
+            stack = Stack.in_folder(folder, nodes=2, simulate="", center_processes=1)
+            ends.callback(stack.stop)
+            stack.start()
+            pool = ends.enter_context(_adapter_process(stack))
+        yield pool
 
 
 @contextmanager
