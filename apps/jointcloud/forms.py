@@ -104,8 +104,10 @@ class TryForm(WeighedForm):
         self, *args: Any, specs: Iterable[ResourceSpec], centers: Iterable[Center], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
+        offered = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
+        self.has_specs = bool(offered)
         for name, choices in (
-            ("resource_spec_id", [(row.resource_spec_id, row.resource_spec_name) for row in specs]),
+            ("resource_spec_id", offered),
             ("center_ids", [(row.ai_center_id, row.name) for row in centers]),
         ):
             field = self.fields[name]
@@ -218,6 +220,7 @@ class JobForm(MarkedForm):
         assert isinstance(chosen, forms.ChoiceField)
         chosen.choices = [(row.ai_center_id, row.name) for row in centers]
         choices = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
+        self.has_specs = bool(choices)
         for number in range(count):
             fields: dict[str, forms.Field] = {
                 "name": forms.CharField(label=_("Name"), max_length=63, initial=f"task{number + 1}"),

@@ -79,6 +79,7 @@ _COUNTED: Mapping[AnyCode, str] = {
 _GRADE_UNKNOWN = gettext_noop(
     "The centre's security grade is not known; the task asks for at least %(least)s."
 )
+_ONLY_CENTRE = gettext_noop("There is no other centre.")
 _OTHERS: Mapping[AnyCode, str] = {
     SourceCode.IS_TARGET: gettext_noop("It is the centre that wants the data."),
     SourceCode.UNAVAILABLE: gettext_noop("The centre is not available."),
@@ -152,6 +153,8 @@ def reason_text(reason: Reason, names: Mapping[str, str] | None = None) -> str:
         text = _COUNTED[reason.code]
     elif reason.code is Code.SECURITY_GRADE and figures["grade"] is None:
         text = _GRADE_UNKNOWN
+    elif reason.code is Finding.ONLY_CANDIDATE and not figures["refused"]:
+        text = _ONLY_CENTRE
     else:
         text = _OF_CENTRE.get(reason.code) or _OTHERS[reason.code]
     if isinstance(reason.code, Finding) and "policy" in figures:

@@ -111,3 +111,11 @@ def test_another_tenant_sees_nothing_and_operators_see_all(page, spec, centre, o
     client.post(f"/jobs/{job.job_id}/stop/")
     job.refresh_from_db()
     assert job.state == "stopped"
+
+
+@pytest.mark.parametrize("path", ["/jobs/submit/", "/placements/"])
+def test_without_a_specification_the_page_says_what_comes_first(page, path):
+    shown = page().get(path).content.decode()
+    assert "There is no network specification yet" in shown
+    assert 'data-test="job-form"' not in shown
+    assert 'data-test="try-form"' not in shown
