@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Case, Count, Prefetch, Q, QuerySet, When
 from django.utils.translation import gettext as _
 
 from apps.centers.models import Center, RemoteTask, ResourceSpec, SpecOffer
@@ -163,8 +163,10 @@ def remote_tasks_open(center: Center) -> list[int]:
 
 
 def remote_tasks_to_stop(center: Center) -> list[RemoteTask]:
-    """Of what a centre has, by its number there, all that is to end."""
+    """Of what a centre has, by its number there, all that is to end: first what still waits there, which would begin in
+    the place of the others."""
     rows = RemoteTask.objects.filter(
         Q(state__in=SENT_STATES, desired=Wanted.STOP) | Q(is_left=True), center=center
     )
-    return list(rows.exclude(native_id="").order_by("pk"))
+    runs = Case(When(state=RemoteState.WAITING, then=0), default=1)
+    return list(rows.exclude(native_id="").order_by(runs, "pk"))

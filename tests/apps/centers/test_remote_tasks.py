@@ -8,6 +8,7 @@ from apps.centers.adapters.base import JobMessage, Quantities
 from apps.centers.errors import CenterInUse, CenterTakesNoWork
 from apps.centers.events import CenterRemoved, RemoteTaskChanged
 from apps.centers.models import Center, RemoteMessage, RemoteTask
+from apps.centers.selectors import remote_tasks_to_stop
 from apps.centers.services.centers import center_change, center_drain, center_remove
 from apps.centers.services.remote_tasks import remote_task_log, remote_task_request, remote_task_stop
 from apps.kernel import wiring
@@ -152,3 +153,12 @@ def test_who_holds_a_record_of_what_ended_is_heard_before_it_is_deleted(ask, mon
 
 def test_what_was_not_sent_has_written_nothing(ask):
     assert remote_task_log(ask(), 0) == b""
+
+
+def test_what_waits_is_stopped_before_what_runs(ask):
+    """Else it would begin in its place."""
+    keys = [ask(f"weir-{number}").key for number in range(3)]
+    for key, state in zip(keys, ["running", "waiting", "running"], strict=True):
+        RemoteTask.objects.filter(key=key).update(state=state, desired="stop", native_id=key)
+    there = remote_tasks_to_stop(Center.objects.get())
+    assert [row.key for row in there] == [keys[1], keys[0], keys[2]]
