@@ -124,14 +124,16 @@ def memory_mib(pids: list[int], *, limit_mib: int, shared: SharedMemory | None =
     """Resident memory that is the processes' own: anonymous and shared, not the files of their programs.
 
     Whole MiB, rounded down. What is shared among them, and what of `shared` they have mapped, is counted once, at
-    some cost, only when that decides.
+    some cost, only when that decides. Processes that end while they are looked at count as gone, not twice.
     """
     files = shared.shm_bytes() if shared is not None else 0
     resident = sum(_sum_of(f"/proc/{pid}/status", ("RssAnon:", "RssShmem:")) for pid in pids)
     if (files or len(pids) > 1) and resident + files > limit_mib * _MIB:
-        resident = sum(_sum_of(f"/proc/{pid}/smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) for pid in pids)
+        # In this order: what was mapped and is gone by the next line is left out. The other way round it would count
+        # as resident and again among the files.
         if shared is not None and files:
             files -= min(files, sum(_mapped_of(pid, shared.shm_device) for pid in pids))
+        resident = sum(_sum_of(f"/proc/{pid}/smaps_rollup", ("Pss_Anon:", "Pss_Shmem:")) for pid in pids)
     return (resident + files) // _MIB
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,39 @@ TENTH = NS // 10
 
 def busy(percent: int, memory_mib: int = 100, used_mib: int = 0, is_busy: int = 1) -> Entry:
     return Entry(1, 1, percent, memory_mib, used_mib, is_busy)
+
+
+@pytest.mark.req("POOL-12.10")
+def test_what_ends_while_it_is_looked_at_is_not_counted_twice() -> None:
+    """What it had mapped is among the files in main memory, and no more of the process itself."""
+    name = f"/dev/shm/weir-test-{os.getpid()}"
+    holds = (
+        f"import mmap; f = open({name!r}, 'w+b'); f.truncate(8 << 20); m = mmap.mmap(f.fileno(), 8 << 20)\n"
+        "m.write(b'1' * (8 << 20)); print('up', flush=True); input()"
+    )
+
+    class Ends:
+        """Asked for the files' device, the process is gone at once."""
+
+        @property
+        def shm_device(self) -> int:
+            process.kill()
+            process.wait()
+            return os.stat("/dev/shm").st_dev
+
+        def shm_bytes(self) -> int:
+            return 8 << 20
+
+    with subprocess.Popen(
+        [sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+            assert proc.memory_mib([process.pid], limit_mib=9, shared=Ends()) == 8
+        finally:
+            process.kill()
+            Path(name).unlink()
 
 
 @pytest.mark.req("POOL-12.11")
