@@ -63,8 +63,20 @@ class Person:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest and cannot be shared out begins first."""
+    """What takes longest and cannot be shared out begins first; no test leaves people behind in the database."""
+    if stray := [item.nodeid for item in items if _leaves_people(item)]:
+        raise pytest.UsageError(
+            "what these make stays for all tests after them; mark them django_db or ask for `committed`: "
+            + ", ".join(stray)
+        )
     items.sort(key=_turn)
+
+
+def _leaves_people(item: pytest.Item) -> bool:
+    """Whether it makes people and nothing takes them back: the database is open to every test of a worker."""
+    asked = set(getattr(item, "fixturenames", ()))
+    is_taken_back = asked & {"db", "committed"} or item.get_closest_marker("django_db")
+    return bool(asked & {"member", "operator"}) and not is_taken_back
 
 
 @pytest.hookimpl(trylast=True)

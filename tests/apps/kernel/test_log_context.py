@@ -118,6 +118,7 @@ def failing() -> Iterator[str]:
     clear_url_caches()
 
 
+@pytest.mark.django_db
 def test_a_page_that_fails_is_logged_with_its_request_tenant_and_reader(lines, failing, member):
     reader = member("acme", "tenant_front_line")
     page: Client = reader.page()

@@ -465,6 +465,7 @@ def test_the_global_policy_is_set_and_a_task_may_have_its_own(api, operator):
     assert reader.patch(path, {"placing": "spread"}, format="json").status_code == 403
 
 
+@pytest.mark.django_db
 @pytest.mark.req("PLAT-OPS-12")
 def test_what_work_without_an_order_is_charged_as_is_said_by_its_number(operator):
     ops, path = operator("cluster_administrator").api(), "/api/v1/scheduling-policy"

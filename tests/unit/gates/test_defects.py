@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,11 @@ def test_an_identity_stands_once() -> None:
     assert len(ids) == len(set(ids))
 
 
-def _functions(path: Path) -> set[str]:
-    return {
+@cache
+def _functions(path: Path) -> frozenset[str]:
+    """Each file is read once, however many lines name tests of it."""
+    return frozenset(
         node.name
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
+    )

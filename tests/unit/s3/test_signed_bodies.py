@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -71,13 +72,13 @@ def chunked(signatures: tuple[str, ...], end: bytes = b"\r\n") -> bytes:
 def taken(request: S3Request, signed: Signed, body: bytes, step: int = 1000) -> bytes:
     """The body as it is kept, which arrives in steps."""
     steps = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
-    messages: list[dict[str, Any]] = [
+    messages: Iterator[dict[str, Any]] = (
         {"type": "http.request", "body": part, "more_body": n < len(steps) - 1}
         for n, part in enumerate(steps)
-    ]
+    )
 
     async def receive() -> dict[str, Any]:
-        return messages.pop(0) if messages else {"type": "http.disconnect"}
+        return next(messages, {"type": "http.disconnect"})
 
     async def read() -> bytes:
         key = signing_key(SECRET, signed.scope)
