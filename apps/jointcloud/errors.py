@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.errors import Conflict
+from apps.kernel.errors import Conflict, Forbidden
 
 
 class TooManyJobs(Conflict):
@@ -25,3 +25,19 @@ class JobEnded(Conflict):
     code = "job_ended"
     default_message = _("The job has ended already.")
     default_cure = _("Nothing is left to be stopped.")
+
+
+class LogAddressUnsigned(Forbidden):
+    """The signature is not of this address: another log's, another installation's, or changed."""
+
+    code = "log_address_unsigned"
+    default_message = _("This address of a log is not signed by this portal.")
+    default_cure = _("Ask for the log once more, and take the address as it is.")
+
+
+class LogAddressExpired(Forbidden):
+    """The address held once and holds no more."""
+
+    code = "log_address_expired"
+    default_message = _("This address of a log has expired.")
+    default_cure = _("Ask for the log once more.")

@@ -2536,6 +2536,21 @@ class WireJobIn(TypedDict):
     tasks: Any
 
 
+class WireLogData(TypedDict):
+    """`data` of A.4."""
+
+    logUrl: str
+
+
+class WireLogOut(TypedDict):
+    """The answer of A.4."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: WireLogData
+
+
 class WireOut(TypedDict):
     """The envelope of Annex A without data."""
 

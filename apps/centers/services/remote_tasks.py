@@ -25,6 +25,8 @@ from apps.kernel.service import service
 # What wakes the watchers: the centre's key.
 CHANNEL = "weir_centers"
 LOG_MOST = 1024 * 1024
+LOG_FILE_MOST = 16 * LOG_MOST
+"""Bytes of a log that are read at once, to be shown and as a file: no adapter gives more."""
 
 
 @service(recorded=False)
@@ -83,7 +85,7 @@ def remote_task_stop(*, actor: Actor, remote_task: RemoteTask) -> RemoteTask:
 
 
 def remote_task_log(remote_task: RemoteTask, offset: int, limit: int = LOG_MOST) -> bytes:
-    """At most `limit` bytes, and 1 MiB, of what its job wrote, from byte `offset`; nothing where there is no more yet.
+    """At most `limit` bytes, and 16 MiB, of what its job wrote, from byte `offset`; nothing where there is no more yet.
 
     Asks the centre: no transaction belongs around it. Raises NotFound where the centre tells no logs, CenterSaysNo,
     CenterSilent, CenterNonsense.
@@ -96,7 +98,7 @@ def remote_task_log(remote_task: RemoteTask, offset: int, limit: int = LOG_MOST)
             adapter = center_adapter(remote_task.center)
             if Ability.LOGS not in adapter.abilities:
                 raise NotFound(_("%(center)s tells no logs.") % {"center": remote_task.center})
-            return log_asked(adapter, remote_task.native_id, offset, min(limit, LOG_MOST))
+            return log_asked(adapter, remote_task.native_id, offset, min(limit, LOG_FILE_MOST))
     except CenterError as error:
         raise refusal_of(error) from error
     finally:
