@@ -1134,6 +1134,17 @@ class PatchedImageChangeIn(TypedDict):
     introduction: NotRequired[str]
 
 
+class PatchedJobChangeIn(TypedDict):
+    """What changes of a job that has not ended; what is not given stays."""
+
+    name: NotRequired[str]
+    desc: NotRequired[str]
+    priority: NotRequired[int]
+    weights: NotRequired[dict[str, str] | None]
+    deadline_at: NotRequired[str | None]
+    revision: NotRequired[int]
+
+
 class PatchedPlacementSettingsIn(TypedDict):
     number: NotRequired[int]
     weights: NotRequired[dict[str, str]]
@@ -3520,6 +3531,7 @@ class JobRowOut(TypedDict):
     dispatched_at: str | None
     ended_at: str | None
     stop_asked_at: str | None
+    revision: int
 
 
 class JobTaskOut(TypedDict):
@@ -5325,6 +5337,7 @@ class JobOut(TypedDict):
     dispatched_at: str | None
     ended_at: str | None
     stop_asked_at: str | None
+    revision: int
     success_policy: str
     failure_policy: str
     retries: int | None

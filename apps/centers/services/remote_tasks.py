@@ -3,6 +3,7 @@
 Nothing here calls a centre but `remote_task_log`.
 """
 
+from collections.abc import Collection
 from contextlib import suppress
 
 from django.db import IntegrityError, connection, transaction
@@ -16,7 +17,7 @@ from apps.centers.models import Center, RemoteMessage, RemoteTask
 from apps.centers.services.calls import log_asked, refusal_of
 from apps.centers.services.messages import is_same, message_check, message_put, open_part
 from apps.centers.services.sampling import center_adapter
-from apps.centers.states import RemoteState, Wanted
+from apps.centers.states import OPEN_STATES, RemoteState, Wanted
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
@@ -82,6 +83,13 @@ def remote_task_stop(*, actor: Actor, remote_task: RemoteTask) -> RemoteTask:
         row.save(update_fields=["desired", "revision"])
         _hint(row)
     return row
+
+
+@service(recorded=False)
+def remote_tasks_forget(*, actor: Actor, keys: Collection[str]) -> None:
+    """Whoever asked for these tasks wants to know of them no more: those that are over go. One of which the centre may
+    still have something stays."""
+    RemoteTask.objects.filter(key__in=list(keys), is_left=False).exclude(state__in=OPEN_STATES).delete()
 
 
 def remote_task_log(remote_task: RemoteTask, offset: int, limit: int = LOG_MOST) -> bytes:

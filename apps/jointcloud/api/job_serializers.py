@@ -77,6 +77,24 @@ class JobIn(SoundSerializer):
     )
 
 
+class JobChangeIn(SoundSerializer):
+    """What changes of a job that has not ended; what is not given stays."""
+
+    name = serializers.CharField(max_length=128, required=False)
+    desc = TextField(max_length=128, required=False, allow_blank=True)
+    priority = serializers.IntegerField(min_value=-9, max_value=9, required=False)
+    weights = serializers.DictField(
+        child=serializers.CharField(max_length=32),
+        allow_null=True,
+        required=False,
+        help_text="By policy, as parts of 1 that sum to 1; null: those in force.",
+    )
+    deadline_at = MomentField(allow_null=True, required=False, help_text="Of all its tasks; null: none.")
+    revision = serializers.IntegerField(
+        min_value=1, max_value=_INT_MOST, required=False, help_text="That is meant: another is refused."
+    )
+
+
 class JobReplicaOut(serializers.ModelSerializer[Replica]):
     """The attempt that stands for a replica."""
 
@@ -156,7 +174,7 @@ class JobRowOut(serializers.ModelSerializer[Job]):
         model = Job
         fields: tuple[str, ...] = (
             "id", "tenant", "name", "desc", "user_name", "created_user", "job_type", "priority", "is_gang", "state",
-            "created_at", "dispatched_at", "ended_at", "stop_asked_at",
+            "created_at", "dispatched_at", "ended_at", "stop_asked_at", "revision",
         )  # fmt: skip
 
 
