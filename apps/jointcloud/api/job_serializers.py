@@ -14,7 +14,7 @@ from apps.jointcloud.job_text import decision_text, reasons_read, state_text
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import job_decisions, job_tasks
 from apps.jointcloud.states import DecisionKind, ReplicaState, WorkState
-from apps.jointcloud.text import reason_text
+from apps.jointcloud.text import cause_text, reason_text
 
 _INT_MOST = 2**31 - 1
 
@@ -99,6 +99,7 @@ class JobReplicaOut(serializers.ModelSerializer[Replica]):
     """The attempt that stands for a replica."""
 
     state = serializers.ChoiceField(ReplicaState.choices)
+    reason = serializers.SerializerMethodField()
 
     class Meta:
         model = Replica
@@ -106,6 +107,9 @@ class JobReplicaOut(serializers.ModelSerializer[Replica]):
             "number", "attempt", "ai_center_id", "center_name", "state", "reason", "price_minor", "placed_at",
             "started_at", "ended_at",
         )  # fmt: skip
+
+    def get_reason(self, row: Replica) -> str:
+        return cause_text(row.reason)
 
 
 class JobTaskOut(serializers.ModelSerializer[Task]):
