@@ -201,6 +201,7 @@ _CAUSES = (
     gettext_noop("The token of %(user)s expired at %(time)s: make a new one."),
     gettext_noop("The centre has further jobs under this key: %(others)s."),
 )
+_ANYTHING = r"(?P<\1>.+)"
 _FIGURE = re.compile(r"%\\\((\w+)\\\)s")
 
 
@@ -213,13 +214,14 @@ def cause_text(kept: str) -> str:
         return said
     for cause, pattern in _causes():
         if found := pattern.fullmatch(kept):
-            return _(cause) % found.groupdict()
+            return (found["engine"] or "") + _(cause) % found.groupdict()
     return kept
 
 
 @cache
 def _causes() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Each with what recognises it: any text in the places of its figures."""
+    """Each with what recognises it: any text in the places of its figures, and words of the engine before it."""
     return tuple(
-        (cause, re.compile(_FIGURE.sub(r"(?P<\1>.+)", re.escape(cause)), re.DOTALL)) for cause in _CAUSES
+        (cause, re.compile(rf"(?P<engine>.+ )??{_FIGURE.sub(_ANYTHING, re.escape(cause))}", re.DOTALL))
+        for cause in _CAUSES
     )
