@@ -133,7 +133,10 @@ def worked(alice: Visitor) -> None:
     expect(alice.at("job")).to_have_attribute("data-state", "running", timeout=LIVE_MS)
     alice.press("job-change")
     alice.fill("job-name", "longer")
+    folded = alice.page.locator('[data-test="job-group-weights"] summary')
+    folded.click()
     alice.fill("job-weight-price", "0.5")
+    folded.click()
     alice.press("job-save")
     # What is wrong stands at its field, which is unfolded for it.
     expect(alice.problem()).to_contain_text("sum to 1")

@@ -1,4 +1,4 @@
-"""What people change of a job that was submitted, and how one that is over goes."""
+"""What people change of a job that was submitted, and how one that is over is deleted."""
 
 from collections.abc import Mapping
 from typing import Any
