@@ -47,9 +47,10 @@ SETTLE_S = CallLimits().create_s + 10.0
 MISSING_S = 60.0
 # A job is asked again to end after so long.
 _STOP_AGAIN_S = 15.0
-# Of one question. Of one turn of sending: what runs is followed between.
+# Of one question. Of one turn of sending, and of stopping: what runs is followed between.
 _KEYS_MOST = 500
 _SENDING_S = 2.0
+_STOPPING_S = 2.0
 _SENDS_MOST = 200
 # A centre that says what it holds and fails so many times in a row when it is asked for its jobs counts as failing.
 _JOB_FAILURES = 3
@@ -177,8 +178,8 @@ class CenterWatch:
                 return False
             if monotonic() >= self._follow_at_s:
                 self._followed(center, adapter)
-            self._stop(center, adapter)
-            return not self._is_held and self._send_new(center, adapter)
+            are_left = self._stop(center, adapter)
+            return not self._is_held and (self._send_new(center, adapter) or are_left)
         except CenterError as error:
             log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
             self._follow_at_s = monotonic() + POLL_S
@@ -222,6 +223,11 @@ class CenterWatch:
                     self._absent(center, adapter, row)
                     continue
                 self._missing.pop(row.pk, None)
+                if seen.others:
+                    numbers = ", ".join(seen.others)
+                    self._tell(
+                        center, f"under {row.key} it has further jobs than {seen.native_id}: {numbers}"
+                    )
                 if is_news(row, seen) and (
                     fault := report_keep(actor=SYSTEM, pk=row.pk, seen=seen, asked_at=asked_at)
                 ):
@@ -255,11 +261,18 @@ class CenterWatch:
             self._again_from_s = monotonic()
         return not self._is_held and monotonic() - self._again_from_s <= _SENDING_S
 
-    def _stop(self, center: Center, adapter: CenterAdapter) -> None:
-        for row in remote_tasks_to_stop(center):
+    def _stop(self, center: Center, adapter: CenterAdapter) -> bool:
+        """Ask of what is to end that it does; whether some is left for the next turn, before which the centre is asked
+        what it holds and followed where that is due."""
+        began_s = monotonic()
+        # What was not asked yet comes before what is asked again.
+        rows = sorted(remote_tasks_to_stop(center), key=lambda row: self._stopped.get(row.pk, float("-inf")))
+        for row in rows:
             now_s = monotonic()
-            if now_s - self._stopped.get(row.pk, -_STOP_AGAIN_S) < _STOP_AGAIN_S:
+            if now_s - self._stopped.get(row.pk, float("-inf")) < _STOP_AGAIN_S:
                 continue
+            if now_s - began_s > _STOPPING_S:
+                return True
             self._stopped[row.pk] = now_s
             try:
                 job_stopped(adapter, row.native_id)
@@ -270,6 +283,7 @@ class CenterWatch:
                 )
             # The end is seen at once.
             self._follow_at_s = min(self._follow_at_s, now_s + 1.0)
+        return False
 
     def _send_new(self, center: Center, adapter: CenterAdapter) -> bool:
         rows, began_s = remote_tasks_new(center, _SENDS_MOST), monotonic()

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.kernel.errors import Conflict
+from apps.kernel.errors import Conflict, Forbidden
 
 
 class TooManyJobs(Conflict):
@@ -25,3 +25,43 @@ class JobEnded(Conflict):
     code = "job_ended"
     default_message = _("The job has ended already.")
     default_cure = _("Nothing is left to be stopped.")
+
+
+class JobChangesNoMore(Conflict):
+    """What is asked of a job counts for what is placed of it from now on, and nothing more is."""
+
+    code = "job_changes_no_more"
+    default_message = _("The job has ended or is asked to: nothing more of it is placed.")
+    default_cure = _("Submit another job.")
+
+
+class JobRevised(Conflict):
+    """Somebody has changed the job since the caller looked."""
+
+    code = "job_revised"
+    default_message = _("Somebody has changed this job meanwhile.")
+    default_cure = _("Look at how it stands now, and change that.")
+
+
+class JobNotOver(Conflict):
+    """A job that goes on, at a centre or in its account, stays."""
+
+    code = "job_not_over"
+    default_message = _("The job has not ended.")
+    default_cure = _("Stop it, and wait until its centres have ended it.")
+
+
+class LogAddressUnsigned(Forbidden):
+    """The signature is not of this address: another log's, another installation's, or changed."""
+
+    code = "log_address_unsigned"
+    default_message = _("This address of a log is not signed by this portal.")
+    default_cure = _("Ask for the log once more, and take the address as it is.")
+
+
+class LogAddressExpired(Forbidden):
+    """The address held once and holds no more."""
+
+    code = "log_address_expired"
+    default_message = _("This address of a log has expired.")
+    default_cure = _("Ask for the log once more.")

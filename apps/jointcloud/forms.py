@@ -1,10 +1,14 @@
 """The shape of what the pages about the choice of centres are sent."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext as now
 from django.utils.translation import gettext_lazy as _
 
 from apps.centers.forms import MarkedForm
@@ -12,10 +16,11 @@ from apps.centers.models import GRADE_MOST, Center, ResourceSpec
 from apps.centers.states import ServiceType
 from apps.jointcloud.engine.model import MODELS
 from apps.jointcloud.engine.policies.registry import POLICIES
-from apps.jointcloud.engine.types import MOST, MOST_COUNT, MOST_REPLICAS, ONE, Settings
+from apps.jointcloud.engine.types import MOST, MOST_COUNT, MOST_REPLICAS, ONE, Settings, Weights
+from apps.jointcloud.models import Job
 from apps.jointcloud.models.settings import FAILURES_MOST, SECONDS_MOST
 from apps.jointcloud.services.checks import MOST_REPLICAS as MOST_JOB_REPLICAS
-from apps.jointcloud.services.checks import MOST_RETRIES
+from apps.jointcloud.services.checks import MOST_RETRIES, PRIORITY_MOST
 from apps.jointcloud.states import WorkState
 from apps.jointcloud.text import MODEL_NAMES, policy_name
 from apps.jointcloud.types import JobRequest, TaskRequest
@@ -24,6 +29,7 @@ from apps.kernel.unit_fields import SECONDS, UnitField
 
 WEIGHT_PREFIX = "weight_"
 _GB = 10**9
+_MINUTE = "%Y-%m-%dT%H:%M"
 _FIGURES = ("stale_s", "cool_off_failures", "cool_off_s", "usual_duration_s", "model")
 
 
@@ -85,7 +91,7 @@ class TryForm(WeighedForm):
     deadline = forms.DateTimeField(
         label=_("Has to have ended by"),
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=_MINUTE),
     )
     image_id = forms.CharField(label=_("ID of its image"), max_length=63, required=False)
     data = forms.CharField(  # type: ignore[assignment]
@@ -180,20 +186,62 @@ class JobsForm(SoundForm):
     state = forms.ChoiceField(choices=[("", ""), *WorkState.choices], required=False)
 
 
-class JobForm(MarkedForm):
+class OwnWeightsForm(WeighedForm):
+    """A form with weights of a job's own: all empty are those in force, which stand in the empty fields."""
+
+    def __init__(self, *args: Any, settings: Settings, weights: Weights | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, settings=settings, **kwargs)
+        own = dict(weights or ())
+        for policy in POLICIES:
+            field = self.fields[f"{WEIGHT_PREFIX}{policy}"]
+            field.widget.attrs["placeholder"] = f"{field.initial:f}"
+            field.initial = None if weights is None else Decimal(own.get(policy, 0)) / ONE
+
+
+class Group(NamedTuple):
+    """Fields of a form that stand together, folded until they are wanted."""
+
+    mark: str
+    title: str | Promise
+    fields: list[forms.BoundField]
+    is_open: bool
+
+
+# What is rarely said of a job, folded: by what it is called, and which fields those are.
+_GROUPS: tuple[tuple[str, str | Promise, tuple[str, ...]], ...] = (
+    ("where", _("Where it may run, and until when"), ("center_ids", "security_grade", "deadline_at")),
+    ("how", _("In which order, and what happens when it fails"), ("job_type", "priority", "retries", "gang")),
+)
+# What a service calls the fields of a task, and what this form does.
+_TASK_INPUTS = {"name": "name", "resourcespec": "spec", "replicas": "replicas", "command": "command"}
+_JOB_INPUTS = {"centers": "center_ids", "min_security_grade": "security_grade", "deadline_at": "deadline_at"}
+_OF_TASK = re.compile(r"tasks\[([0-9]{1,4})\]\.(\w+)")
+
+
+class JobForm(OwnWeightsForm):
     """A job of `count` tasks, one after the other; a task's fields begin with its number."""
 
     mark = "job"
     name = forms.CharField(label=_("Name"), max_length=127)
     desc = forms.CharField(label=_("Description"), max_length=127, required=False)
-    job_type = forms.ChoiceField(label=_("Job type"), choices=ServiceType.choices, initial=ServiceType.BATCH)
-    deadline_at = forms.DateTimeField(
-        label=_("Has to have ended by"),
-        required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    center_ids = forms.MultipleChoiceField(
+        label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
     )
     security_grade = forms.IntegerField(
         label=_("Security grade at least"), min_value=0, max_value=GRADE_MOST, required=False
+    )
+    deadline_at = forms.DateTimeField(
+        label=_("Has to have ended by"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=_MINUTE),
+    )
+    job_type = forms.ChoiceField(label=_("Job type"), choices=ServiceType.choices, initial=ServiceType.BATCH)
+    priority = forms.IntegerField(
+        label=_("Priority"),
+        min_value=-PRIORITY_MOST,
+        max_value=0,
+        required=False,
+        help_text=_("From -9 to 0: the higher one finds its centre first."),
     )
     retries = forms.IntegerField(
         label=_("When it fails, try again at most"),
@@ -207,9 +255,6 @@ class JobForm(MarkedForm):
         choices=[("", _("they start alone")), ("yes", _("all wait for each other"))],
         required=False,
     )
-    center_ids = forms.MultipleChoiceField(
-        label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
-    )
 
     def __init__(
         self, *args: Any, count: int, specs: Iterable[ResourceSpec], centers: Iterable[Center], **kwargs: Any
@@ -222,30 +267,60 @@ class JobForm(MarkedForm):
         choices = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
         self.has_specs = bool(choices)
         for number in range(count):
-            fields: dict[str, forms.Field] = {
-                "name": forms.CharField(label=_("Name"), max_length=63, initial=f"task{number + 1}"),
-                "spec": forms.ChoiceField(label=_("Network specification"), choices=choices),
-                "replicas": forms.IntegerField(
-                    label=_("Replicas"), min_value=1, max_value=MOST_JOB_REPLICAS, initial=1
-                ),
-                "command": forms.CharField(
-                    label=_("Start command"), widget=forms.Textarea(attrs={"rows": 3}), strip=False
-                ),
-            }
-            for name, field in fields.items():
+            for name, field in self._task_fields_made(number, choices).items():
+                told = now("Task %(number)s: %(field)s") % {"number": number + 1, "field": field.label}
+                field.told_label = told  # type: ignore[attr-defined]
                 self.fields[f"task{number}_{name}"] = field
                 self.dress(f"task{number}_{name}", field)
 
+    @staticmethod
+    def _task_fields_made(number: int, choices: list[tuple[str, str]]) -> dict[str, forms.Field]:
+        return {
+            "name": forms.CharField(label=_("Name"), max_length=63, initial=f"task{number + 1}"),
+            "spec": forms.ChoiceField(label=_("Network specification"), choices=choices),
+            "replicas": forms.IntegerField(
+                label=_("Replicas"), min_value=1, max_value=MOST_JOB_REPLICAS, initial=1
+            ),
+            "command": forms.CharField(
+                label=_("Start command"), widget=forms.Textarea(attrs={"rows": 3}), strip=False
+            ),
+        }
+
     @property
-    def job_fields(self) -> list[forms.BoundField]:
-        """Those of the job as a whole."""
-        return [self[name] for name in self.base_fields]
+    def main_fields(self) -> list[forms.BoundField]:
+        """What is said of every job."""
+        return [self[name] for name in ("name", "desc")]
+
+    @property
+    def groups(self) -> list[Group]:
+        """What is rarely said."""
+        found = [self._group(mark, title, names) for mark, title, names in _GROUPS]
+        weights = [name for name in self.fields if name.startswith(WEIGHT_PREFIX)]
+        return [*found, self._group("weights", _("Weights of the policies, where they are its own"), weights)]
+
+    def _group(self, mark: str, title: str | Promise, names: Sequence[str]) -> Group:
+        said = {name: self.initial.get(name) for name in names}
+        usual = ("", "0", "None", "[]")
+        is_open = any(
+            str(value) not in usual and value != self.fields[name].initial for name, value in said.items()
+        )
+        return Group(mark, title, [self[name] for name in names], is_open)
 
     @property
     def task_fields(self) -> list[list[forms.BoundField]]:
         """Those of each task."""
         names = ("name", "spec", "replicas", "command")
         return [[self[f"task{number}_{name}"] for name in names] for number in range(self.count)]
+
+    def inputs_of(self, fields: Iterable[str]) -> dict[str, str]:
+        """By what a service calls a field of a job: the name of the field of this form."""
+        found = {"tasks": "task0_name", "weights": f"{WEIGHT_PREFIX}{next(iter(POLICIES))}"}
+        for name in fields:
+            if match := _OF_TASK.fullmatch(name):
+                number, field = match.groups()
+                told = _TASK_INPUTS.get(field)
+                found[name] = f"task{number}_{told}" if told else _JOB_INPUTS.get(field, "name")
+        return found
 
     def asked(self, given: Mapping[str, Any]) -> JobRequest:
         """The job that was asked for."""
@@ -266,6 +341,49 @@ class JobForm(MarkedForm):
             desc=given["desc"],
             tasks=tasks,
             job_type=given["job_type"],
+            priority=given["priority"] or 0,
             is_gang=bool(given["gang"]),
+            weights=weights_given(given),
             retries=given["retries"],
         )
+
+
+class JobChangeForm(OwnWeightsForm):
+    """What changes of a job that has not ended. `revision`: the one that was shown."""
+
+    mark = "job"
+    revision = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    name = forms.CharField(label=_("Name"), max_length=127)
+    desc = forms.CharField(label=_("Description"), max_length=127, required=False)
+    priority = forms.IntegerField(label=_("Priority"), min_value=-PRIORITY_MOST)
+    deadline_at = forms.DateTimeField(
+        label=_("Has to have ended by"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=_MINUTE),
+        help_text=_("All its tasks."),
+    )
+
+    def __init__(self, *args: Any, job: Job, deadlines: Iterable[datetime | None], **kwargs: Any) -> None:
+        common = set(deadlines)
+        deadline_at = common.pop() if len(common) == 1 else None
+        self._shown = {name: getattr(job, name) for name in ("name", "desc", "priority")} | {
+            "deadline_at": deadline_at and deadline_at.replace(second=0, microsecond=0)
+        }
+        kwargs["initial"] = self._shown | {"revision": job.revision}
+        weights = None if job.weights is None else tuple((name, part) for name, part in job.weights)
+        super().__init__(*args, weights=weights, **kwargs)
+        priority = self.fields["priority"]
+        assert isinstance(priority, forms.IntegerField)
+        priority.widget.attrs |= {"min": -PRIORITY_MOST, "max": PRIORITY_MOST}
+        self._weights = dict(weights or ())
+        self.has_weights = weights is not None
+
+    def changes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Of what was sent, what is other than what was shown."""
+        changed = {name: given[name] for name, shown in self._shown.items() if given[name] != shown}
+        weights = weights_given(given)
+        sent = (
+            None if weights is None else {name: round(Decimal(part) * ONE) for name, part in weights.items()}
+        )
+        shown = {policy: self._weights.get(policy, 0) for policy in POLICIES} if self.has_weights else None
+        return changed if sent == shown else changed | {"weights": weights}

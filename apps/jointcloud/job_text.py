@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from apps.jointcloud.engine.reasons import AnyCode, Code, Finding, Reason
 from apps.jointcloud.models import Decision, Job, Task
 from apps.jointcloud.states import OPEN, DecisionKind, WorkState
-from apps.jointcloud.text import reason_text
+from apps.jointcloud.text import cause_text, reason_text
 
 
 def reasons_kept(reasons: Iterable[Reason]) -> list[list[Any]]:
@@ -50,7 +50,7 @@ def decision_text(row: Decision, names: Mapping[str, str]) -> str:
             return _("%(task)s waits.") % figures + " " + reasons_text(row.reasons, names)
         case DecisionKind.REFUSED:
             said = _("%(center)s refused %(task)s.") % figures
-            return f"{said} {row.message}".strip()
+            return f"{said} {cause_text(row.message)}".strip()
         case DecisionKind.TAKEN_BACK:
             return _("%(task)s is taken back from %(center)s: all tasks of the job start together.") % figures
         case DecisionKind.LOST:
@@ -83,9 +83,9 @@ def _failed_text(tasks: Sequence[Task]) -> str:
         for row in task.current:  # type: ignore[attr-defined]
             if row.state == WorkState.FAILED:
                 said = _("Replica %(replica)s of %(task)s has failed at %(center)s.") % {
-                    "replica": row.number,
+                    "replica": row.number + 1,
                     "task": task.name,
                     "center": row.center_name,
                 }
-                return f"{said} {row.reason}".strip()
+                return f"{said} {cause_text(row.reason)}".strip()
     return _("A task of it has failed.")

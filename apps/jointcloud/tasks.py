@@ -1,6 +1,6 @@
 """Clockwork of jobs over several centres."""
 
-from apps.jointcloud.services import placing
+from apps.jointcloud.services import forgetting, placing
 from apps.jointcloud.services.following import job_follow as follow
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
@@ -17,6 +17,12 @@ def jobs_sweep() -> None:
     """What lost events left behind: every few seconds."""
     placing.jobs_sweep(actor=SYSTEM)
     placing.cycle_run(actor=SYSTEM)
+
+
+@provider_task
+def jobs_forget() -> int:
+    """Forget jobs that ended long ago, each by itself: every hour."""
+    return forgetting.jobs_forget(actor=SYSTEM)
 
 
 @provider_task

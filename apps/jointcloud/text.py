@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from django.utils.functional import Promise
@@ -184,3 +186,42 @@ def policy_name(policy_id: str) -> str:
     """What a policy is called, in the current language; its ID where it has no name."""
     name = POLICY_NAMES.get(policy_id)
     return policy_id if name is None else _(name)
+
+
+# What centres and their adapters say in refusing a job, with figures: kept in English, for readers of all languages.
+_CAUSES = (
+    gettext_noop("%(center)s takes no work now."),
+    gettext_noop("A key has letters, digits, dots and dashes, %(length)s of them at most."),
+    gettext_noop("A key has letters, digits and dashes, %(length)s of them at most."),
+    gettext_noop("%(name)s is no variable that a job can have."),
+    gettext_noop("The settings of this centre name no device that counts as %(quantity)s."),
+    gettext_noop("A job's command and variables have %(bytes)s bytes at most there."),
+    gettext_noop("Ray refuses the job: %(text)s"),
+    gettext_noop("Slurm refuses the token of %(user)s: %(text)s"),
+    gettext_noop("The token of %(user)s expired at %(time)s: make a new one."),
+    gettext_noop("The centre has further jobs under this key: %(others)s."),
+)
+_ANYTHING = r"(?P<\1>.+)"
+_FIGURE = re.compile(r"%\\\((\w+)\\\)s")
+
+
+def cause_text(kept: str) -> str:
+    """A cause as it was kept, in the current language as far as it is ours: words of an engine stay as they came."""
+    if not kept:
+        return ""
+    said = _(kept)
+    if said != kept:
+        return said
+    for cause, pattern in _causes():
+        if found := pattern.fullmatch(kept):
+            return (found["engine"] or "") + _(cause) % found.groupdict()
+    return kept
+
+
+@cache
+def _causes() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Each with what recognises it: any text in the places of its figures, and words of the engine before it."""
+    return tuple(
+        (cause, re.compile(rf"(?P<engine>.+ )??{_FIGURE.sub(_ANYTHING, re.escape(cause))}", re.DOTALL))
+        for cause in _CAUSES
+    )

@@ -8,6 +8,8 @@ urlpatterns = [
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/submit/", jobs.submit, name="submit"),
     path("jobs/<slug:job_id>/", jobs.job, name="job"),
+    path("jobs/<slug:job_id>/change/", jobs.change, name="job_change"),
+    path("jobs/<slug:job_id>/delete/", jobs.delete, name="job_delete"),
     path("jobs/<slug:job_id>/stop/", jobs.stop, name="job_stop"),
     path("jobs/<slug:job_id>/log/<int:task>/<int:replica>/", jobs.log, name="job_log"),
 ]

@@ -1134,6 +1134,17 @@ class PatchedImageChangeIn(TypedDict):
     introduction: NotRequired[str]
 
 
+class PatchedJobChangeIn(TypedDict):
+    """What changes of a job that has not ended; what is not given stays."""
+
+    name: NotRequired[str]
+    desc: NotRequired[str]
+    priority: NotRequired[int]
+    weights: NotRequired[dict[str, str] | None]
+    deadline_at: NotRequired[str | None]
+    revision: NotRequired[int]
+
+
 class PatchedPlacementSettingsIn(TypedDict):
     number: NotRequired[int]
     weights: NotRequired[dict[str, str]]
@@ -2536,6 +2547,21 @@ class WireJobIn(TypedDict):
     tasks: Any
 
 
+class WireLogData(TypedDict):
+    """`data` of A.4."""
+
+    logUrl: str
+
+
+class WireLogOut(TypedDict):
+    """The answer of A.4."""
+
+    status: int
+    code: str
+    errorMsg: str
+    data: WireLogData
+
+
 class WireOut(TypedDict):
     """The envelope of Annex A without data."""
 
@@ -3505,6 +3531,7 @@ class JobRowOut(TypedDict):
     dispatched_at: str | None
     ended_at: str | None
     stop_asked_at: str | None
+    revision: int
 
 
 class JobTaskOut(TypedDict):
@@ -5310,6 +5337,7 @@ class JobOut(TypedDict):
     dispatched_at: str | None
     ended_at: str | None
     stop_asked_at: str | None
+    revision: int
     success_policy: str
     failure_policy: str
     retries: int | None

@@ -8,9 +8,9 @@ from weir.calls import Calls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, Unpack
 
-    from weir.api_types import JobLogOut, JobOut, JobRowOut
+    from weir.api_types import JobLogOut, JobOut, JobRowOut, PatchedJobChangeIn
 
 
 class Jobs(Calls):
@@ -32,6 +32,15 @@ class Jobs(Calls):
     def job_stop(self, job_id: str) -> JobOut:
         """Stop a job: what waits is sent nowhere, what runs is asked to end."""
         return self.post(f"jobs/{job_id}/stop")
+
+    def job_change(self, job_id: str, **changes: Unpack[PatchedJobChangeIn]) -> JobOut:
+        """Change a job that has not ended: its `name`, `desc`, `priority`, `weights`, `deadline_at`; what is not given
+        stays. With `revision` only that one."""
+        return self.call("PATCH", f"jobs/{job_id}", changes)
+
+    def job_delete(self, job_id: str) -> None:
+        """Delete a job that is over, with all that is known of it."""
+        self.call("DELETE", f"jobs/{job_id}")
 
     def job_log(self, job_id: str, task: int = 0, replica: int = 0, offset: int = 0) -> JobLogOut:
         """What a replica has printed from byte `offset` on, at most 1 MiB; tasks and replicas count from 0."""

@@ -64,6 +64,9 @@ class Env(BaseSettings):
     storage_dir: Path | None = None
     # How long the files of a volume are kept when the order that delivered it has ended.
     ended_volume_days: int = Field(default=7, ge=0, le=3650)
+    # How long jobs over centres are kept when they have ended, and why each went where it did.
+    ended_job_days: int = Field(default=365, ge=1, le=3650)
+    job_decision_days: int = Field(default=30, ge=1, le=3650)
     # Where container images are kept, with name and password in the address; how large one may be unpacked.
     registry_url: AnyHttpUrl | None = None
     image_limit_mib: int = Field(default=40_960, ge=1, le=2**20)

@@ -338,3 +338,19 @@ def test_what_the_controller_has_forgotten_the_accounts_know(engine, adapter, ke
     assert adapter.job_create(job("exit 3"), key) == ended
     adapter.job_stop(ended)
     assert set(adapter.jobs([key, f"{key}.s", "weir-never"])) == {key, f"{key}.s"}
+
+
+@pytest.mark.req("JC-6.5-2")
+def test_of_two_jobs_of_a_name_the_first_is_told_and_that_there_is_another(engine, adapter, key, monkeypatch):
+    first = adapter.job_create(job("sleep 60"), key)
+    with monkeypatch.context() as blind:
+        # As two that ask at the same moment, of which neither sees the other's.
+        blind.setattr(adapter, "job_find", lambda _key: None)
+        second = adapter.job_create(job("sleep 60"), key)
+    try:
+        seen = adapter.jobs([key])[key]
+        assert (seen.native_id, seen.others) == (first, (second,))
+        assert adapter.job_create(job("sleep 60"), key) == first
+    finally:
+        for native_id in (first, second):
+            adapter.job_stop(native_id)

@@ -147,6 +147,8 @@ ACTS = {
     "invitation_make": gettext_noop("Invited a person"),
     "invitation_send": gettext_noop("Sent an invitation"),
     "invitation_withdraw": gettext_noop("Withdrew an invitation"),
+    "job_change": gettext_noop("Changed a job over several centres"),
+    "job_delete": gettext_noop("Deleted a job over several centres"),
     "job_stop": gettext_noop("Stopped a job over several centres"),
     "job_submit": gettext_noop("Submitted a job over several centres"),
     "join_token_make": gettext_noop("Made a node's join token"),

@@ -107,7 +107,8 @@ class JobMessage:
 
 @dataclass(frozen=True, slots=True)
 class JobSeen:
-    """A job as the centre tells it. Times are aware; what has not been is None."""
+    """A job as the centre tells it. Times are aware; what has not been is None. `others`: the engine's ids of further
+    jobs under the same key, of which there should be none; of several the first that was made is told."""
 
     key: str
     native_id: str
@@ -118,6 +119,7 @@ class JobSeen:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     exit_code: int | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ from apps.kernel.service import service
 
 # A centre's clock may be so much ahead of ours.
 AHEAD = timedelta(minutes=5)
+# Kept in English, as all causes are.
+FURTHER = "The centre has further jobs under this key: {others}."
+_OTHERS_MOST, _OTHER_LENGTH = 5, 40
 _EXIT_CODE_MOST = 2**31 - 1
 _RANKS = {state: rank for rank, state in enumerate(OPEN_STATES)}
 
@@ -104,11 +107,14 @@ def report_keep(*, actor: Actor, pk: int, seen: JobSeen, asked_at: datetime) -> 
             row.is_left = seen.state not in OVER
             row.save(update_fields=["native_id", "is_left"])
         return ""
-    state = _state_of(row, seen)
+    state, cause = _state_of(row, seen), _cause_of(seen)
+    if (further := _further(seen)) and further not in row.cause:
+        # Once for each that comes to be known: it is told of at every question.
+        Center.objects.filter(pk=row.center_id).update(disbelieved_count=F("disbelieved_count") + 1)
     row.seen_at = asked_at
     row.native_id = line(seen.native_id, TEXT_BYTES)
     row.native_state = line(seen.native_state, TEXT_BYTES)
-    row.cause = line(seen.message, ERROR_MOST)
+    row.cause = cause
     row.started_at, row.ended_at = seen.started_at or row.started_at, seen.ended_at
     row.exit_code = seen.exit_code
     if state != row.state:
@@ -149,11 +155,27 @@ def is_news(row: RemoteTask, seen: JobSeen) -> bool:
         _state_of(row, seen),
         line(seen.native_id, TEXT_BYTES),
         line(seen.native_state, TEXT_BYTES),
-        line(seen.message, ERROR_MOST),
+        _cause_of(seen),
         seen.ended_at,
         seen.exit_code,
     )
     return kept != said or (seen.started_at or row.started_at) != row.started_at or row.is_over
+
+
+def _cause_of(seen: JobSeen) -> str:
+    """What a report says of why a job stands so; that its key was used twice there comes last, and is never cut off."""
+    further = _further(seen)
+    message = line(seen.message, ERROR_MOST - len(further) - 1 if further else ERROR_MOST)
+    return f"{message} {further}".strip()
+
+
+def _further(seen: JobSeen) -> str:
+    """That a centre has more than one job of a key; "" where it has one, as it should."""
+    if not seen.others:
+        return ""
+    told = ", ".join(line(str(each), _OTHER_LENGTH) for each in seen.others[:_OTHERS_MOST])
+    more = len(seen.others) - _OTHERS_MOST
+    return FURTHER.format(others=f"{told} (+{more})" if more > 0 else told)
 
 
 def _state_of(row: RemoteTask, seen: JobSeen) -> RemoteState:

@@ -3,6 +3,7 @@
 Nothing here calls a centre but `remote_task_log`.
 """
 
+from collections.abc import Collection
 from contextlib import suppress
 
 from django.db import IntegrityError, connection, transaction
@@ -16,7 +17,7 @@ from apps.centers.models import Center, RemoteMessage, RemoteTask
 from apps.centers.services.calls import log_asked, refusal_of
 from apps.centers.services.messages import is_same, message_check, message_put, open_part
 from apps.centers.services.sampling import center_adapter
-from apps.centers.states import RemoteState, Wanted
+from apps.centers.states import OPEN_STATES, RemoteState, Wanted
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
 from apps.kernel.events import emit
@@ -25,6 +26,8 @@ from apps.kernel.service import service
 # What wakes the watchers: the centre's key.
 CHANNEL = "weir_centers"
 LOG_MOST = 1024 * 1024
+LOG_FILE_MOST = 16 * LOG_MOST
+"""Bytes of a log that are read at once, to be shown and as a file: no adapter gives more."""
 
 
 @service(recorded=False)
@@ -82,8 +85,15 @@ def remote_task_stop(*, actor: Actor, remote_task: RemoteTask) -> RemoteTask:
     return row
 
 
+@service(recorded=False)
+def remote_tasks_forget(*, actor: Actor, keys: Collection[str]) -> None:
+    """Whoever asked for these tasks wants to know of them no more: those that are over go. One of which the centre may
+    still have something stays."""
+    RemoteTask.objects.filter(key__in=list(keys), is_left=False).exclude(state__in=OPEN_STATES).delete()
+
+
 def remote_task_log(remote_task: RemoteTask, offset: int, limit: int = LOG_MOST) -> bytes:
-    """At most `limit` bytes, and 1 MiB, of what its job wrote, from byte `offset`; nothing where there is no more yet.
+    """At most `limit` bytes, and 16 MiB, of what its job wrote, from byte `offset`; nothing where there is no more yet.
 
     Asks the centre: no transaction belongs around it. Raises NotFound where the centre tells no logs, CenterSaysNo,
     CenterSilent, CenterNonsense.
@@ -96,7 +106,7 @@ def remote_task_log(remote_task: RemoteTask, offset: int, limit: int = LOG_MOST)
             adapter = center_adapter(remote_task.center)
             if Ability.LOGS not in adapter.abilities:
                 raise NotFound(_("%(center)s tells no logs.") % {"center": remote_task.center})
-            return log_asked(adapter, remote_task.native_id, offset, min(limit, LOG_MOST))
+            return log_asked(adapter, remote_task.native_id, offset, min(limit, LOG_FILE_MOST))
     except CenterError as error:
         raise refusal_of(error) from error
     finally:

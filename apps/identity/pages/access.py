@@ -79,7 +79,12 @@ def _relabel(error: WeirError, form: Any) -> None:
 
 
 def _label(form: Any, name: str) -> str:
-    return str(form.fields[name].label or "") if name in form.fields else ""
+    return _spoken_label(form.fields[name]) if name in form.fields else ""
+
+
+def _spoken_label(field: Any) -> str:
+    """What a refusal calls a field: its `told_label` where several of a form have the same label."""
+    return str(getattr(field, "told_label", "") or field.label or "")
 
 
 def _needed(request: PortalRequest, permission: str, changes: str) -> list[str]:
@@ -161,7 +166,7 @@ def cleaned(form: Any) -> dict[str, Any]:
         forms.append(form)
     if form.is_valid():
         return form.cleaned_data
-    names = {name: str(field.label or name) for name, field in form.fields.items()}
+    names = {name: _spoken_label(field) or name for name, field in form.fields.items()}
     fields = {names.get(name, name): " ".join(texts) for name, texts in form.errors.items()}
     inputs = {names[name]: form.add_prefix(name) for name in form.errors if name in names}
     raise InvalidInput(_("The input is not valid."), fields=fields, inputs=inputs)

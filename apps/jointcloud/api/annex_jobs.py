@@ -17,7 +17,7 @@ from apps.identity.api.sound import SoundSerializer
 from apps.jointcloud.api.jobs import tasks_read
 from apps.jointcloud.api.wire import DONE, WireView, envelope, length_check
 from apps.jointcloud.engine.outcome import RunState
-from apps.jointcloud.models import Job
+from apps.jointcloud.models import Job, Replica
 from apps.jointcloud.selectors.jobs import job_get, job_get_across, job_tasks
 from apps.jointcloud.services.following import job_stop
 from apps.jointcloud.services.submission import job_submit
@@ -112,8 +112,9 @@ class WireJobView(WireView):
 
     @extend_schema(operation_id="annex_job_get", responses=WireJobOut)
     def get(self, request: Request, job_id: str) -> Response:
-        """A.3: a job, its tasks, and the centre and the state of each replica, in one order."""
-        row = _row(self, job_id)
+        """A.3: a job, its tasks, and the centre and the state of each replica, in one order: the first is replica 0.
+        The centre of one that has none yet is ""."""
+        row = wire_job(self, job_id)
         infos = [
             {
                 "name": task.name,
@@ -121,10 +122,11 @@ class WireJobView(WireView):
                 "imageId": task.image_id,
                 "resourceSpecId": task.resourcespec,
                 "replicaNumber": task.replicas,
-                "centerIDs": _centers(task),
-                "replicaStatus": [_shown(each.state) for each in task.current],  # type: ignore[attr-defined]
+                "centerIDs": [each.ai_center_id if each else "" for each in replicas],
+                "replicaStatus": [_shown(each.state if each else WorkState.PENDING) for each in replicas],
             }
             for task in job_tasks(row)
+            for replicas in [_replicas(task)]
         ]
         told = {"jobId": row.job_id, "name": row.name, "status": _shown(row.state), "taskInfos": infos}
         code = STOPPED if row.state == WorkState.STOPPED else DONE
@@ -137,12 +139,13 @@ class WireJobStopView(WireView):
     @extend_schema(operation_id="annex_job_stop", request=None, responses={200: WireOut})
     def post(self, request: Request, job_id: str) -> Response:
         """A.2: stop a job."""
-        row = _row(self, job_id)
+        row = wire_job(self, job_id)
         job_stop(actor=self.actor, tenant=row.tenant, job_id=job_id)
         return self.answer({})
 
 
-def _row(view: WireView, job_id: str) -> Job:
+def wire_job(view: WireView, job_id: str) -> Job:
+    """The job that a call names, as far as the caller reaches. Raises NotFound."""
     if view.tenant is None:
         return job_get_across(job_id)
     return job_get(view.tenant, job_id, actor=view.actor)
@@ -150,6 +153,12 @@ def _row(view: WireView, job_id: str) -> Job:
 
 def _centers(task: Any) -> list[str]:
     return [each.ai_center_id for each in task.current]
+
+
+def _replicas(task: Any) -> list[Replica | None]:
+    """The attempt of each replica in order: A.4 counts by their places, which therefore stay."""
+    found: dict[int, Replica] = {each.number: each for each in task.current}
+    return [found.get(number) for number in range(task.replicas)]
 
 
 def _shown(state: str) -> str:

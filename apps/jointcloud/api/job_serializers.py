@@ -14,7 +14,7 @@ from apps.jointcloud.job_text import decision_text, reasons_read, state_text
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import job_decisions, job_tasks
 from apps.jointcloud.states import DecisionKind, ReplicaState, WorkState
-from apps.jointcloud.text import reason_text
+from apps.jointcloud.text import cause_text, reason_text
 
 _INT_MOST = 2**31 - 1
 
@@ -77,10 +77,29 @@ class JobIn(SoundSerializer):
     )
 
 
+class JobChangeIn(SoundSerializer):
+    """What changes of a job that has not ended; what is not given stays."""
+
+    name = serializers.CharField(max_length=128, required=False)
+    desc = TextField(max_length=128, required=False, allow_blank=True)
+    priority = serializers.IntegerField(min_value=-9, max_value=9, required=False)
+    weights = serializers.DictField(
+        child=serializers.CharField(max_length=32),
+        allow_null=True,
+        required=False,
+        help_text="By policy, as parts of 1 that sum to 1; null: those in force.",
+    )
+    deadline_at = MomentField(allow_null=True, required=False, help_text="Of all its tasks; null: none.")
+    revision = serializers.IntegerField(
+        min_value=1, max_value=_INT_MOST, required=False, help_text="That is meant: another is refused."
+    )
+
+
 class JobReplicaOut(serializers.ModelSerializer[Replica]):
     """The attempt that stands for a replica."""
 
     state = serializers.ChoiceField(ReplicaState.choices)
+    reason = serializers.SerializerMethodField()
 
     class Meta:
         model = Replica
@@ -88,6 +107,9 @@ class JobReplicaOut(serializers.ModelSerializer[Replica]):
             "number", "attempt", "ai_center_id", "center_name", "state", "reason", "price_minor", "placed_at",
             "started_at", "ended_at",
         )  # fmt: skip
+
+    def get_reason(self, row: Replica) -> str:
+        return cause_text(row.reason)
 
 
 class JobTaskOut(serializers.ModelSerializer[Task]):
@@ -156,7 +178,7 @@ class JobRowOut(serializers.ModelSerializer[Job]):
         model = Job
         fields: tuple[str, ...] = (
             "id", "tenant", "name", "desc", "user_name", "created_user", "job_type", "priority", "is_gang", "state",
-            "created_at", "dispatched_at", "ended_at", "stop_asked_at",
+            "created_at", "dispatched_at", "ended_at", "stop_asked_at", "revision",
         )  # fmt: skip
 
 

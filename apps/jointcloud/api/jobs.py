@@ -22,6 +22,7 @@ from apps.jointcloud.selectors.jobs import (
     job_list_across,
     replica_get,
 )
+from apps.jointcloud.services.changes import job_change, job_delete
 from apps.jointcloud.services.checks import MOST_TASKS
 from apps.jointcloud.services.following import job_stop
 from apps.jointcloud.services.logs import replica_log
@@ -91,6 +92,11 @@ class JobApiView(ApiView):
             return job_get(self.tenant, job_id, actor=self.actor)
         return job_get_across(job_id)
 
+    def row_changed(self, job_id: str) -> Job:
+        """The job, of somebody who may change jobs."""
+        self.actor.require(ResourcePermission.OPERATE)
+        return self.row(job_id)
+
 
 class JobsView(JobApiView):
     @extend_schema(parameters=_FILTERS, responses=s.JobRowOut(many=True))
@@ -118,6 +124,34 @@ class JobView(JobApiView):
     def get(self, request: Request, job_id: str) -> Response:
         """One job: its tasks, where their replicas are, and why there."""
         return Response(s.JobOut(self.row(job_id)).data)
+
+    @extend_schema(request=s.JobChangeIn, responses=s.JobOut)
+    def patch(self, request: Request, job_id: str) -> Response:
+        """Change a job that has not ended: what it is called, and by what the centres are chosen of what is placed from
+        now on. What has a centre keeps it."""
+        row = self.row_changed(job_id)
+        form = s.JobChangeIn(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = dict(form.validated_data)
+        revision = given.pop("revision", None)
+        unknown = set(request.data) - set(form.fields)
+        changes = given | {str(name): None for name in unknown}
+        job_change(actor=self.actor, tenant=row.tenant, job_id=job_id, changes=changes, revision=revision)
+        return Response(s.JobOut(self.row(job_id)).data)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("revision", int, description="That is meant: another is refused.")],
+        responses={204: None},
+    )
+    def delete(self, request: Request, job_id: str) -> Response:
+        """Delete a job that is over, with all that is known of it."""
+        row = self.row_changed(job_id)
+        text = request.query_params.get("revision", "")
+        if text and not (text.isascii() and text.isdigit() and len(text) < 10):
+            raise InvalidInput(fields={"revision": _("A whole number from %(least)s.") % {"least": 1}})
+        revision = int(text) if text else None
+        job_delete(actor=self.actor, tenant=row.tenant, job_id=job_id, revision=revision)
+        return Response(status=204)
 
 
 class JobDecisionsPage(Cursor):

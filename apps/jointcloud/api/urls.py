@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.jointcloud.api import annex_jobs, annex_views, jobs, views
+from apps.jointcloud.api import annex_jobs, annex_logs, annex_views, jobs, views
 
 urlpatterns = [
     path("jobs", jobs.JobsView.as_view(), name="jobs"),
@@ -21,6 +21,8 @@ urlpatterns = [
     ),
 ]
 
+_LOG = "openapi/v1/trainjob/<str:job_id>/task/<str:task_index>/replica/<str:replica_index>"
+
 # Annex A names their addresses from the root of the host.
 annex_urlpatterns = [
     path("openapi/v1/trainjob", annex_jobs.WireJobsView.as_view(), name="annex_job_create"),
@@ -28,6 +30,8 @@ annex_urlpatterns = [
     path(
         "openapi/v1/trainjob/<str:job_id>/stop", annex_jobs.WireJobStopView.as_view(), name="annex_job_stop"
     ),
+    path(f"{_LOG}/log", annex_logs.WireLogView.as_view(), name="annex_job_log"),
+    path(f"{_LOG}/log/file", annex_logs.WireLogFileView.as_view(), name="annex_job_log_file"),
     path(
         "scheduler/algorithm/<str:algorithm_id>/score/<str:center_id>",
         annex_views.PolicyScoreView.as_view(),

@@ -31,7 +31,8 @@ class Job(TenantOwned):
 
     `created_at` is when the request was received, `dispatched_at` when the last replica was given to its centre: the
     scheduling time is the one less the other (formula 3). `weights`: its own, a list of [policy, permille], or nothing
-    for those in force. `replaces_lost`: what was lost with its centre is placed anew.
+    for those in force. `replaces_lost`: what was lost with its centre is placed anew. `revision` counts what people
+    have changed of it, and not what becomes of it.
     """
 
     job_id = models.CharField(_("job"), max_length=JOB_ID_LENGTH, unique=True)
@@ -55,6 +56,7 @@ class Job(TenantOwned):
     created_at = models.DateTimeField(_("submitted at"))
     dispatched_at = models.DateTimeField(_("dispatched at"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1)
     stop_asked_at = models.DateTimeField(_("stop asked at"), null=True, blank=True)
     stop_asked_by = models.ForeignKey(
         "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("stopped by")

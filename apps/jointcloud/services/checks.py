@@ -1,8 +1,9 @@
 """What a job may not be. Every fault of a request is told at once, by its field; internal to the app's services."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -27,6 +28,8 @@ MOST_REPLICAS = 1_000
 COMMAND_BYTES = 32 * 1024
 MOST_RETRIES = 100
 PRIORITY_MOST = 9
+CHANGEABLE = ("name", "desc", "priority", "weights", "deadline_at")
+"""What may be changed of a job that has not ended: what it is called, and by what its centres are chosen."""
 
 
 def job_check(actor: Actor, asked: JobRequest, now: datetime) -> Weights | None:
@@ -55,6 +58,33 @@ def job_check(actor: Actor, asked: JobRequest, now: datetime) -> Weights | None:
     if asked.retries is not None and asked.retries > MOST_RETRIES:
         faults["retries"] = _("At most %(most)s times.") % {"most": MOST_RETRIES}
     faults |= _tasks_faults(asked, now)
+    if faults:
+        raise InvalidInput(fields=faults)
+    return weights
+
+
+def job_change_check(actor: Actor, changes: Mapping[str, Any], now: datetime) -> Weights | None:
+    """The new weights of a job as the engine takes them, where `changes` has some. InvalidInput with all faults, by
+    field."""
+    faults: dict[str, object] = {
+        name[:64]: _("This cannot be changed. Submit another job.")
+        for name in changes
+        if name not in CHANGEABLE
+    }
+    if "name" in changes:
+        faults |= _text_faults("name", changes["name"], LONG_BYTES, is_required=True)
+    if "desc" in changes:
+        faults |= _text_faults("desc", changes["desc"], LONG_BYTES)
+    if "priority" in changes:
+        faults |= _priority_faults(actor, changes["priority"])
+    weights = None
+    try:
+        weights = weights_read(changes["weights"]) if changes.get("weights") is not None else None
+    except BadInput as error:
+        faults["weights"] = reason_text(error.reason)
+    deadline_at = changes.get("deadline_at")
+    if deadline_at is not None and deadline_at <= now:
+        faults["deadline_at"] = _("The deadline is in the past. Give one to come, or none.")
     if faults:
         raise InvalidInput(fields=faults)
     return weights

@@ -17,12 +17,10 @@ from apps.centers.selectors import centers_lost
 from apps.jointcloud.errors import JobEnded
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.models.jobs import REASON_MOST
-from apps.jointcloud.selectors.jobs import jobs_reached
 from apps.jointcloud.services.remote import LOST, Seen, remote_seen, remote_stop
-from apps.jointcloud.services.settling import job_lock, job_settle
+from apps.jointcloud.services.settling import job_lock, job_reached_lock, job_settle
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
-from apps.kernel.actor import Actor, act_subject
-from apps.kernel.errors import NotFound
+from apps.kernel.actor import Actor
 from apps.kernel.service import service
 from apps.scheduling.permissions import ResourcePermission as P
 from apps.tenancy.models import Tenant
@@ -40,14 +38,7 @@ def job_stop(*, actor: Actor, tenant: Tenant, job_id: str) -> Job:
 
     Raises NotFound, JobEnded.
     """
-    act_subject("job", job_id[:64])
-    is_there = (
-        job_id.isprintable() and Job.objects.of(tenant).filter(jobs_reached(actor), job_id=job_id).exists()
-    )
-    job = job_lock(job_id) if is_there else None
-    if job is None:
-        raise NotFound()
-    act_subject("job", job.job_id, name=job.name)
+    job = job_reached_lock(job_id, actor=actor, tenant=tenant)
     if job.state not in OPEN:
         raise JobEnded()
     if job.stop_asked_at is not None:

@@ -33,8 +33,7 @@ def replica_log(row: Replica, offset: int = 0, limit: int = LOG_MOST) -> LogPart
     CenterSilent, CenterNonsense; none of them names an address of the centre.
     """
     is_over = row.state not in OPEN
-    found = remote_tasks_named([row.key]).get(row.key)
-    part = b"" if found is None else _asked(found, offset, limit)
+    part = replica_log_bytes(row, offset, limit)
     is_full = len(part) >= limit
     # The rest of a character that is not there yet comes with the next part.
     part = part if is_over and not is_full else _whole_characters(part)
@@ -46,16 +45,30 @@ def replica_log(row: Replica, offset: int = 0, limit: int = LOG_MOST) -> LogPart
     )
 
 
+def replica_log_bytes(row: Replica, offset: int, limit: int) -> bytes:
+    """At most `limit` bytes of the log of an attempt as they are, from byte `offset`; nothing where its centre is gone.
+
+    Asks the centre and raises as `replica_log` does.
+    """
+    found = remote_tasks_named([row.key]).get(row.key)
+    return b"" if found is None else _asked(found, offset, limit)
+
+
+def log_untold(center: object) -> NotFound:
+    """That a centre tells no logs, whatever is asked of it."""
+    return NotFound(
+        _("%(center)s tells no logs.") % {"center": center},
+        cure=_("Ask the operators whether it can tell them."),
+    )
+
+
 def _asked(found: RemoteTask, offset: int, limit: int) -> bytes:
     """What the centre tells. What its errors say is the operators': it names the centre's address."""
     later = _("Try again in a while; the operators see at the centre what is wrong.")
     try:
         return remote_task_log(found, offset, limit)
     except NotFound as error:
-        raise NotFound(
-            _("%(center)s tells no logs.") % {"center": found.center},
-            cure=_("Ask the operators whether it can tell them."),
-        ) from error
+        raise log_untold(found.center) from error
     except CenterSaysNo as error:
         raise CenterSaysNo(_("The centre does not tell this log."), cure=later) from error
     except CenterSilent as error:

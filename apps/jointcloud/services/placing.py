@@ -38,7 +38,7 @@ from apps.jointcloud.services.following import (
     jobs_with_lost,
     jobs_with_news,
 )
-from apps.jointcloud.services.remote import RemoteRefused, remote_request, remote_there
+from apps.jointcloud.services.remote import OFFERED_NO_MORE, RemoteRefused, remote_request, remote_there
 from apps.jointcloud.services.settling import job_lock
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor
@@ -289,9 +289,7 @@ def _task_place(
     for number, code in pairs:
         offer = offers.get(code)
         if offer is None or not offer.center.takes_work:
-            raise RemoteRefused(
-                str(task.pk), code, "It offers the specification no more, or takes no new work."
-            )
+            raise RemoteRefused(str(task.pk), code, OFFERED_NO_MORE)
         attempt = 1 + task.attempts.filter(number=number).count()
         row = Replica.objects.create(
             task=task,

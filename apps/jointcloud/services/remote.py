@@ -9,6 +9,9 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from django.utils import translation
+from django.utils.translation import gettext_noop
+
 from apps.centers.adapters.base import JobMessage
 from apps.centers.models import Center, RemoteTask, SpecOffer
 from apps.centers.selectors import remote_tasks_named
@@ -34,9 +37,11 @@ _STATES = {
 
 # What only a job's own report brings about: its cause is what the job, or the engine, says of it.
 _REPORTED = (RemoteState.WAITING, RemoteState.RUNNING, RemoteState.SUCCEEDED, RemoteState.FAILED)
-UNANSWERED = "The centre has not answered yet; it is asked again."
-REFUSED = "The centre does not take it."
-LOST = "Nothing is known of it any more at the centre."
+# Kept in English, and said in the reader's language when they are shown (`cause_text`).
+UNANSWERED = gettext_noop("The centre has not answered yet; it is asked again.")
+REFUSED = gettext_noop("The centre does not take it.")
+LOST = gettext_noop("Nothing is known of it any more at the centre.")
+OFFERED_NO_MORE = gettext_noop("It offers the specification no more, or takes no new work.")
 _HIDDEN = "(...)"
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 # What may be an IP address, in brackets or not, with a port or without; a time of day is none.
@@ -80,12 +85,14 @@ def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, acto
         },
         image=task.image_id,
     )
+    owner = f"{OWNER}{job.job_id}"
     try:
-        remote_task_request(
-            actor=actor, center=offer.center, key=row.key, message=message, owner=f"{OWNER}{job.job_id}"
-        )
+        # What it comes to is kept for readers of all languages.
+        with translation.override("en"):
+            remote_task_request(actor=actor, center=offer.center, key=row.key, message=message, owner=owner)
     except WeirError as error:
-        why = " ".join([str(error.message), *(str(text) for text in error.fields.values())])
+        with translation.override("en"):
+            why = " ".join([str(error.message), *(str(text) for text in error.fields.values())])
         raise RemoteRefused(str(task.pk), row.ai_center_id, why) from error
 
 

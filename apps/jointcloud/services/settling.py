@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from apps.jointcloud.engine.outcome import (
     RetryPolicy,
     RunState,
@@ -19,16 +21,30 @@ from apps.jointcloud.engine.outcome import (
 )
 from apps.jointcloud.events import JobChanged, ReplicasWait
 from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.selectors.jobs import jobs_reached
 from apps.jointcloud.services.remote import remote_stop
 from apps.jointcloud.states import ENDED, OPEN, DecisionKind, ReplicaState, WorkState
-from apps.kernel.actor import Actor
+from apps.kernel.actor import Actor, act_subject
+from apps.kernel.errors import NotFound
 from apps.kernel.events import emit
+from apps.tenancy.models import Tenant
 
 
 def job_lock(job_id: str) -> Job | None:
     """The job, locked until the transaction ends; None where there is none."""
     rows = Job.plain.select_for_update(no_key=True, of=("self",)).select_related("tenant")
     return rows.filter(job_id=job_id).first()
+
+
+def job_reached_lock(job_id: str, *, actor: Actor, tenant: Tenant) -> Job:
+    """A job of the tenant that the actor reaches, locked, as the subject of the act. Raises NotFound."""
+    act_subject("job", job_id[:64])
+    rows = Job.objects.of(tenant).filter(jobs_reached(actor))
+    job = job_lock(job_id) if job_id.isprintable() and rows.filter(job_id=job_id).exists() else None
+    if job is None:
+        raise NotFound(_("There is no job %(job)s.") % {"job": job_id[:64]})
+    act_subject("job", job.job_id, name=job.name)
+    return job
 
 
 def job_settle(job: Job, *, actor: Actor, now: datetime) -> None:

@@ -11,11 +11,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.centers.errors import CenterNonsense, CenterSaysNo, CenterSilent
 from apps.centers.selectors import center_names, centers_sampled, specs_plain
+from apps.centers.services.abilities import centers_telling_logs
 from apps.identity.pages.access import cleaned, go, page, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
-from apps.jointcloud.forms import JobForm, JobsForm
+from apps.jointcloud.forms import JobChangeForm, JobForm, JobsForm
 from apps.jointcloud.job_text import decision_text, reasons_text, state_text
 from apps.jointcloud.models import Job
 from apps.jointcloud.selectors.jobs import (
@@ -27,11 +28,15 @@ from apps.jointcloud.selectors.jobs import (
     job_tasks,
     replica_get,
 )
+from apps.jointcloud.selectors.settings import settings_now
+from apps.jointcloud.services.changes import job_change, job_delete
 from apps.jointcloud.services.following import job_stop
+from apps.jointcloud.services.forgetting import is_over
 from apps.jointcloud.services.logs import replica_log
 from apps.jointcloud.services.submission import job_submit
 from apps.jointcloud.states import OPEN, WorkState
-from apps.kernel.errors import NotFound
+from apps.jointcloud.text import cause_text
+from apps.kernel.errors import InvalidInput, NotFound
 from apps.scheduling.permissions import ResourcePermission as P
 
 JOBS = PageList(
@@ -67,6 +72,9 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
     for task in tasks:
         task.waits_text = reasons_text(task.waits_for, names)  # type: ignore[attr-defined]
         task.missing = task.replicas - len(task.current)  # type: ignore[attr-defined]
+        for attempt in task.current:  # type: ignore[attr-defined]
+            attempt.told = cause_text(attempt.reason)
+    codes = {attempt.ai_center_id for task in tasks for attempt in task.current}  # type: ignore[attr-defined]
     decisions = job_decisions(row, 50)
     for each in decisions:
         each.text = decision_text(each, names)  # type: ignore[attr-defined]
@@ -76,6 +84,8 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
         "tasks": tasks,
         "decisions": decisions,
         "is_open": row.state in OPEN,
+        "is_over": is_over(row),
+        "telling": centers_telling_logs(codes),
     }
     return show(request, "jointcloud/job", context)
 
@@ -103,15 +113,55 @@ def submit(request: PortalRequest) -> HttpResponse:
     count = min(int(text), _TASKS_MOST) if text.isascii() and text.isdigit() and len(text) < 4 else 1
     count = max(count, 1)
     specs, centers = specs_plain(), centers_sampled()
+    settings = settings_now()
     if request.method != "POST":
-        form = JobForm(initial=request.GET.dict(), count=count, specs=specs, centers=centers)
+        initial = request.GET.dict() | {"center_ids": request.GET.getlist("center_ids")}
+        form = JobForm(initial=initial, count=count, specs=specs, centers=centers, settings=settings)
         more = count + 1 if count < _TASKS_MOST else None
         return show(request, "jointcloud/submit", {"form": form, "more": more})
-    form = JobForm(request.POST, count=count, specs=specs, centers=centers)
+    form = JobForm(request.POST, count=count, specs=specs, centers=centers, settings=settings)
     assert request.entered_tenant is not None
-    row = job_submit(actor=request.actor, tenant=request.entered_tenant, asked=form.asked(cleaned(form)))
+    asked = form.asked(cleaned(form))
+    try:
+        row = job_submit(actor=request.actor, tenant=request.entered_tenant, asked=asked)
+    except InvalidInput as error:
+        # What is wrong is said at its field.
+        error.inputs |= form.inputs_of(error.fields)
+        raise
     messages.success(request, _("%(job)s is submitted.") % {"job": row.name})
     return go(request, "jointcloud:job", row.job_id)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@page(P.OPERATE, plane="both")
+def change(request: PortalRequest, job_id: str) -> HttpResponse:
+    """Change a job that has not ended."""
+    row = _row(request, job_id)
+    deadlines = row.tasks.values_list("deadline_at", flat=True)
+    known: dict[str, Any] = {"job": row, "deadlines": deadlines, "settings": settings_now()}
+    if request.method != "POST":
+        return show(request, "jointcloud/job_change", {"job": row, "form": JobChangeForm(**known)})
+    form = JobChangeForm(request.POST, **known)
+    given = cleaned(form)
+    changes, revision = form.changes(given), given["revision"]
+    try:
+        job_change(actor=request.actor, tenant=row.tenant, job_id=job_id, changes=changes, revision=revision)
+    except InvalidInput as error:
+        error.inputs |= {"weights": form.weight_fields[0].name}
+        raise
+    messages.success(request, _("%(job)s is changed.") % {"job": given["name"]})
+    return go(request, "jointcloud:job", job_id)
+
+
+@require_POST
+@page(P.OPERATE, plane="both")
+def delete(request: PortalRequest, job_id: str) -> HttpResponse:
+    """Delete a job that is over."""
+    row = _row(request, job_id)
+    job_delete(actor=request.actor, tenant=row.tenant, job_id=job_id)
+    messages.success(request, _("%(job)s is deleted.") % {"job": row.name})
+    return go(request, "jointcloud:jobs")
 
 
 @require_POST

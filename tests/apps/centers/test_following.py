@@ -370,3 +370,39 @@ def test_a_word_that_nobody_knows_is_kept_and_moves_nothing(watch, telling):
     telling.say(jobs={"weir-1": {"state": "unknown", "native_state": "LEVITATING"}})
     watch.turn()
     assert (now().state, now().native_state) == ("waiting", "LEVITATING")
+
+
+@ONCE
+def test_a_second_job_under_a_key_is_said_and_counted_once(watch, telling):
+    ask()
+    watch.turn()
+    telling.say(job_state="running", jobs={"weir-1": {"message": "Prolog", "others": ["18", "19"]}})
+    for _turn in range(3):
+        watch.turn()
+    assert now().state == "running"
+    assert now().cause == "Prolog The centre has further jobs under this key: 18, 19."
+    assert Center.objects.get().disbelieved_count == 1
+    # A watch that begins anew counts nothing twice.
+    CenterWatch(Center.objects.get().pk).turn()
+    assert Center.objects.get().disbelieved_count == 1
+    telling.say(jobs={"weir-1": {"others": [str(number) for number in range(100, 190)]}})
+    watch.turn()
+    assert now().cause.endswith("100, 101, 102, 103, 104 (+85).")
+    assert Center.objects.get().disbelieved_count == 2
+
+
+@ONCE
+def test_a_turn_stops_for_a_bounded_time_and_all_that_is_to_end_has_its_turn(watch, telling, monkeypatch):
+    monkeypatch.setattr(runner, "_STOPPING_S", 0.5)
+    monkeypatch.setattr(runner, "_STOP_AGAIN_S", 15.0)
+    rows = [ask(f"weir-{number}") for number in range(6)]
+    watch.turn()
+    for row in rows:
+        remote_task_stop(actor=SYSTEM, remote_task=row)
+    telling.say(stops=False, job_state="running", slow_s=0.2)
+    pause_s = watch.turn()
+    assert 1 <= len(telling.stopped) < 6
+    assert pause_s == 0.0
+    for _turn in range(3):
+        pause_s = watch.turn()
+    assert len(telling.stopped) == len(set(telling.stopped)) == 6

@@ -7,6 +7,7 @@ from apps.centers.errors import CenterSaysNo, CenterSilent
 from apps.centers.states import RemoteState
 from apps.jointcloud.models import Job
 from apps.jointcloud.services import logs
+from apps.jointcloud.views import jobs as job_views
 from apps.kernel.errors import NotFound
 from tests.apps.jointcloud.jobs import attempts, cycle, say
 
@@ -94,6 +95,101 @@ def test_what_is_wrong_on_the_form_is_said_and_nothing_is_submitted(page, spec, 
     assert answer.status_code == 400
     assert "Two tasks have the name train" in answer.content.decode()
     assert not Job.plain.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "input_", "label", "said"),
+    [
+        ({"task1_name": "train"}, "task0_name", "Task 1: Name", "Two tasks have the name train"),
+        ({"task1_name": "山" * 22}, "task1_name", "Task 2: Name", "At most 63 bytes"),
+        ({"task1_command": " "}, "task1_command", "Task 2: Start command", "Give the command"),
+        ({"weight_price": "0.5"}, "weight_manual", "Manual", "sum to 1"),
+        ({"deadline_at": "2020-01-01T00:00"}, "deadline_at", "Has to have ended by", "in the past"),
+        ({"priority": "3"}, "priority", "Priority", "less than or equal to 0"),
+    ],
+)
+def test_a_fault_is_said_at_its_field(page, spec, centre, sent, input_, label, said):
+    centre("lake", spec())
+    answer = page().post("/jobs/submit/", FORM | sent)
+    assert answer.status_code == 400
+    (row,) = answer.context["error"].rows
+    assert (row[0], row[2]) == (label, input_)
+    assert said in str(row[1])
+    assert f'data-input="{input_}"' in answer.content.decode()
+    assert not Job.plain.exists()
+
+
+def test_weights_of_its_own_are_chosen_on_the_form_and_what_was_filled_in_stays(page, spec, centre):
+    centre("lake", spec())
+    centre("hill")
+    client = page()
+    first = client.get("/jobs/submit/").content.decode()
+    assert first.count("<details") == 3
+    assert " open>" not in first
+    more = client.get(
+        "/jobs/submit/?tasks=1&more=2&center_ids=lake&center_ids=hill&weight_price=0.5&job_type=batch"
+    )
+    folded = {group.mark: group.is_open for group in more.context["form"].groups}
+    assert folded == {"where": True, "how": False, "weights": True}
+    assert more.content.decode().count(" checked") == 2
+    client.post("/jobs/submit/", FORM | {"weight_price": "0.4", "weight_load": "0.6", "priority": "-2"})
+    job = Job.plain.get()
+    assert (job.priority, dict(job.weights)["price"], dict(job.weights)["load"]) == (-2, 400, 600)
+
+
+def test_a_job_is_changed_and_deleted_on_its_page(page, spec, centre):
+    centre("lake", spec())
+    client = page()
+    client.post("/jobs/submit/", FORM)
+    path = f"/jobs/{Job.plain.get().job_id}/"
+    assert 'data-test="job-change"' in client.get(path).content.decode()
+    form = client.get(f"{path}change/").context["form"]
+    sent = {"revision": "1", "name": "day run", "desc": "", "priority": "0", "deadline_at": ""}
+    assert (form["name"].value(), form["revision"].value(), form["priority"].value()) == ("night run", 1, 0)
+    wrong = client.post(f"{path}change/", sent | {"weight_price": "0.5"})
+    assert (wrong.status_code, wrong.context["error"].rows[0][2]) == (400, "weight_manual")
+    assert client.post(f"{path}change/", sent | {"weight_price": "1", "priority": "-1"}).status_code == 302
+    job = Job.plain.get()
+    assert (job.name, job.priority, job.revision, dict(job.weights)["price"]) == ("day run", -1, 2, 1000)
+    late = client.post(f"{path}change/", sent | {"name": "mine"})
+    assert (late.status_code, late.context["error"].code) == (409, "job_revised")
+    cycle()
+    for row in attempts(job):
+        say(row, RemoteState.SUCCEEDED)
+    shown = client.get(path).content.decode()
+    assert 'data-test="job-delete"' in shown
+    assert 'data-test="job-change"' not in shown
+    assert client.post(f"{path}delete/").url == "/jobs/"
+    assert not Job.plain.exists()
+
+
+def test_what_stands_in_one_language_is_read_in_the_readers(page, spec, centre):
+    centre("lake", spec())
+    client = page()
+    client.post("/jobs/submit/", FORM)
+    job = Job.plain.get()
+    cycle()
+    first, second = attempts(job)
+    say(first, RemoteState.LOST, "gone with secret-address")
+    say(second, RemoteState.REFUSED, "The settings of this centre name no device that counts as gpu.")
+    shown = client.get(f"/jobs/{job.job_id}/", headers={"accept-language": "zh-hans"}).content.decode()
+    assert "该智算中心的设置没有指定计为 gpu 的设备。" in shown
+    assert "name no device" not in shown
+
+
+def test_replicas_count_from_one_and_a_log_is_offered_where_there_are_some(page, spec, centre, monkeypatch):
+    centre("lake", spec())
+    client = page()
+    client.post("/jobs/submit/", FORM)
+    job = Job.plain.get()
+    cycle()
+    path = f"/jobs/{job.job_id}/"
+    shown = client.get(path)
+    assert 'data-test="open-log"' not in shown.content.decode()
+    monkeypatch.setattr(job_views, "centers_telling_logs", set)
+    assert client.get(path).content.decode().count('data-test="open-log"') == 2
+    say(attempts(job)[0], RemoteState.FAILED, "exit code 1")
+    assert "Replica 1 of train has failed at Centre lake. exit code 1" in client.get(path).content.decode()
 
 
 def test_another_tenant_sees_nothing_and_operators_see_all(page, spec, centre, operator):

@@ -24,6 +24,13 @@ class Portal:
         self.asked.append((name, tasks, more))
         return FOUND
 
+    def job_change(self, job_id, **changes):
+        self.asked.append((job_id, changes))
+        return FOUND
+
+    def job_delete(self, job_id):
+        self.asked.append(("delete", job_id))
+
 
 @pytest.fixture
 def portal(monkeypatch):
@@ -54,3 +61,18 @@ def test_a_weight_that_is_none_is_refused_and_nothing_asked(portal, weights):
     assert answer.exit_code != 0
     assert "POLICY=PART" in answer.output + str(getattr(answer.exception, "cure", ""))
     assert portal.asked == []
+
+
+def test_what_is_named_is_changed_and_nothing_else(portal):
+    words = ["job", "change", "j1", "--priority=-3", "--weight", "price=1", "--deadline", ""]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 0, answer.output
+    assert portal.asked == [("j1", {"priority": -3, "weights": {"price": "1"}, "deadline_at": None})]
+    assert CliRunner().invoke(app, ["job", "change", "j1"]).exit_code != 0
+    assert len(portal.asked) == 1
+
+
+def test_a_job_is_deleted(portal):
+    answer = CliRunner().invoke(app, ["job", "delete", "j1"])
+    assert (answer.exit_code, portal.asked) == (0, [("delete", "j1")])
+    assert "j1 is deleted." in answer.output

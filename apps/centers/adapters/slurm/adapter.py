@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -266,11 +268,19 @@ def _id(native_id: str) -> str:
 
 
 def _by_key(keys: set[str], seen: Iterable[JobSeen]) -> dict[str, JobSeen]:
-    """Of several jobs of a name the first that was made is the one."""
+    """Of several jobs of a name the first that was made is the one, and says that there are others."""
     found: dict[str, JobSeen] = {}
+    numbers: dict[str, set[int]] = defaultdict(set)
     for job in seen:
-        if job.key in keys and (job.key not in found or int(job.native_id) < int(found[job.key].native_id)):
+        if job.key not in keys:
+            continue
+        numbers[job.key].add(int(job.native_id))
+        if job.key not in found or int(job.native_id) < int(found[job.key].native_id):
             found[job.key] = job
+    for key, all_of_it in numbers.items():
+        if len(all_of_it) > 1:
+            others = sorted(all_of_it - {int(found[key].native_id)})
+            found[key] = replace(found[key], others=tuple(map(str, others)))
     return found
 
 

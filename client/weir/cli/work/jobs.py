@@ -147,3 +147,44 @@ def stop(ctx: typer.Context, job_id: str = _ID) -> None:
     with caller(ctx) as client:
         found = client.job_stop(job_id)
     said(ctx, found, f"{found['name']}: {found['reason']}")
+
+
+@job.command("change")
+def change(
+    ctx: typer.Context,
+    job_id: str = _ID,
+    name: str = typer.Option(None, help="What the job is called.", show_default=False),
+    description: str = typer.Option(None, help="A description.", show_default=False),
+    priority: int = typer.Option(
+        None, help="From -9 to 0; what is above, operators give.", show_default=False
+    ),
+    weight: list[str] = typer.Option([], help="POLICY=PART of a weight; all of them sum to 1."),
+    deadline: str = typer.Option(
+        None, help="When all its tasks have to have ended; empty: at no time.", show_default=False
+    ),
+) -> None:
+    """Change a job that has not ended: weir job change ID --priority=-3. What has a centre keeps it."""
+    given: dict[str, Any] = {
+        "name": name,
+        "desc": description,
+        "priority": priority,
+        "weights": _weights(weight),
+    }
+    changes = {field: value for field, value in given.items() if value is not None}
+    if deadline is not None:
+        changes["deadline_at"] = deadline or None
+    if not changes:
+        raise WeirClientError(
+            "Nothing is to be changed.", "Name what: --name, --priority, --weight, --deadline."
+        )
+    with caller(ctx) as client:
+        found = client.job_change(job_id, **changes)
+    one(ctx, found, _JOB)
+
+
+@job.command("delete")
+def delete(ctx: typer.Context, job_id: str = _ID) -> None:
+    """Delete a job that is over, with all that is known of it."""
+    with caller(ctx) as client:
+        client.job_delete(job_id)
+    said(ctx, {"id": job_id}, f"{job_id} is deleted.")
