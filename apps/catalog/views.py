@@ -1,18 +1,24 @@
 """The catalogue, one commodity to be configured, and the coupon centre."""
 
+from collections.abc import Iterable
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from apps.catalog.charts import curve_option
 from apps.catalog.forms import CommodityFilterForm, CouponCentreForm
-from apps.catalog.models import Category
+from apps.catalog.models import Category, Commodity, PriceLine
 from apps.catalog.selectors.commodities import category_list, commodity_get, commodity_is_open, commodity_list
+from apps.catalog.selectors.comparison import Compared, commodities_compared, compared_parts
 from apps.catalog.selectors.coupons import coupon_activity_list, coupon_list, coupon_usable_list
+from apps.catalog.selectors.price_versions import price_examples_known
 from apps.catalog.selectors.prices import price_lines, price_version_get, prices_least
 from apps.catalog.services.coupons import coupon_claim
 from apps.catalog.states import CouponState
@@ -20,9 +26,11 @@ from apps.identity.pages.access import cleaned, go, page, paged, show
 from apps.identity.pages.lists.declared import Column, PageList, ranked
 from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import TenantRequest
+from apps.kernel.errors import InvalidInput
 from apps.kernel.translatable import localized
 
 CARDS_PER_PAGE = 24
+COMPARED_MOST = 3
 
 
 @page("catalog.view")
@@ -50,14 +58,51 @@ def commodity(request: TenantRequest, uid: UUID) -> HttpResponse:
     tenant = request.entered_tenant
     row = commodity_get(tenant=tenant, uid=uid)
     version = price_version_get(commodity=row, at=timezone.now())
+    lines = list(price_lines(version.pk).values()) if version else []
+    examples = price_examples_known(row, lines) if lines else []
     context = {
         "commodity": row,
         "is_open": commodity_is_open(row),
         "version": version,
-        "prices": list(price_lines(version.pk).values()) if version else [],
+        "prices": lines,
+        "curves": _curves(row, lines) if examples else [],
+        "examples": examples,
         "coupons": coupon_usable_list(tenant=tenant),
     }
     return show(request, "catalog/commodity", context)
+
+
+def _curves(row: Commodity, lines: Iterable[PriceLine]) -> list[tuple[PriceLine, dict[str, Any]]]:
+    """Each component's price with what draws it over all that may be ordered."""
+    parts = {part.component.code: part for part in row.components.all()}
+    return [
+        (line, curve_option(line, parts[line.component.code]))
+        for line in lines
+        if line.component.code in parts
+    ]
+
+
+@page("catalog.view")
+def compare(request: TenantRequest) -> HttpResponse:
+    """Up to three services side by side; which ones is in the address."""
+    tenant = request.entered_tenant
+    asked = list(dict.fromkeys(uid for uid in request.GET.getlist("which") if uid))
+    if len(asked) > COMPARED_MOST:
+        raise InvalidInput(fields={"which": _("At most %(most)s.") % {"most": COMPARED_MOST}})
+    rows = [commodity_get(tenant=tenant, uid=uid) for uid in asked]
+    found = commodities_compared(rows)
+    context = {
+        "rows": [(each, _without(rows, each)) for each in found],
+        "parts": compared_parts(found),
+        "others": [row for row in commodity_list(tenant=tenant) if row not in rows],
+        "has_room": len(rows) < COMPARED_MOST,
+    }
+    return show(request, "catalog/compare", context)
+
+
+def _without(rows: Iterable[Commodity], gone: Compared) -> str:
+    """The address of the same comparison without one of them."""
+    return urlencode([("which", str(row.uid)) for row in rows if row.pk != gone.commodity.pk])
 
 
 _CNY = gettext_lazy("CNY")

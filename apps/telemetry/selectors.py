@@ -9,7 +9,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from apps.kernel.errors import InvalidInput, NotFound
-from apps.telemetry.models import Alarm, AlarmDelivery, AlarmRoute, AlarmRule, LogEntry, Rollup, Sample
+from apps.telemetry.models import (
+    Alarm,
+    AlarmDelivery,
+    AlarmRoute,
+    AlarmRule,
+    LogEntry,
+    PastShare,
+    Rollup,
+    Sample,
+)
 from apps.telemetry.states import AlarmLevel, AlarmState, LogLevel
 from apps.telemetry.types import Point
 
@@ -123,6 +132,11 @@ def rollup_list(*, series: str, kind: str, from_at: datetime, to_at: datetime) -
     """The hourly sums of a series whose hour begins in [from_at, to_at), the hour of `from_at` with it."""
     first = from_at.replace(minute=0, second=0, microsecond=0)
     return Rollup.objects.filter(series=series, kind=kind, hour__gte=first, hour__lt=to_at)
+
+
+def past_share_list(*, since: datetime) -> QuerySet[PastShare]:
+    """What shares held before they were resized, of those that were resized after an instant."""
+    return PastShare.objects.filter(until_at__gt=since)
 
 
 # --- the log ---------------------------------------------------------------------------------------------------

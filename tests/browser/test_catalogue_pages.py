@@ -73,6 +73,22 @@ def test_a_form_is_designed_and_a_commodity_made_of_pickers(visit):
     alice = visit("alice")
     alice.go("catalog-commodities")
     expect(alice.page.get_by_text("Card elsewhere")).to_be_visible()
+    alice.page.locator('[data-test="commodity"]', has_text="Card elsewhere").locator(
+        '[data-test="apply"]'
+    ).click()
+    expect(alice.at("curve").first.locator("canvas")).to_be_visible()
+    expect(alice.at("example")).to_have_count(3)
+    page_holds(alice.page)
+    alice.press("compare")
+    expect(alice.at("compared-name")).to_have_count(1)
+    alice.at("compare-which").select_option(index=1)
+    alice.press("compare-go")
+    expect(alice.at("compared-name")).to_have_count(2)
+    page_holds(alice.page)
+    alice.page.reload()
+    expect(alice.at("compared-name")).to_have_count(2)
+    alice.at("compared-drop").last.click()
+    expect(alice.at("compared-name")).to_have_count(1)
     # The others who use this portal find the catalogue as it was.
     ops.press("commodity-delist")
     ops.confirm()

@@ -37,6 +37,10 @@ def test_coupons_are_budgeted_drafted_issued_and_ended(visit):
     ops.press("save")
     expect(ops.at("issue-hint")).to_contain_text("100.00")
     page_holds(ops.page)
+    ops.press("activity-edit")
+    page_holds(ops.page)
+    ops.shoot("coupon-draft")
+    ops.press("save")
     ops.press("activity-issue")
     expect(ops.at("confirm")).to_contain_text("Issue 8 coupons")
     ops.confirm()
@@ -53,3 +57,20 @@ def test_coupons_are_budgeted_drafted_issued_and_ended(visit):
     ops.press("tab-claimed")
     page_holds(ops.page)
     ops.shoot("coupons-claimed")
+
+
+def test_a_draft_is_deleted_once_somebody_says_so(visit):
+    ops = visit("ops")
+    ops.go("operator-coupons")
+    ops.press("activity-new")
+    for name, text in {
+        "name_zh": "误建", "name_en": "Made by mistake", "face_value": "1", "quantity": "1",
+        "valid_from": "2026-01-01T00:00", "valid_until": "2126-01-01T00:00",
+    }.items():  # fmt: skip
+        ops.fill(name, text)
+    ops.press("save")
+    ops.press("activity-delete")
+    expect(ops.at("confirm")).to_contain_text("Delete this draft?")
+    ops.confirm()
+    expect(ops.at("activity-new")).to_be_visible()
+    expect(ops.part("activity-row", "Made by mistake")).to_have_count(0)

@@ -38,6 +38,8 @@ def send(visitor: Visitor, path: str, **given: object) -> str:
 def queue(ops: Visitor, code: str, parent: str = "", **more: object) -> None:
     """A queue by its form; `parent` by its code."""
     ops.page.goto("/scheduling/queues/new/")
+    if any(name.startswith(("borrow", "lend")) for name in more):
+        ops.unfold("queue-part-lending")
     for name, value in {"code": code, "name_en": code, "name_zh": f"队列 {code}", **more}.items():
         ops.fill(f"queue-{name}", str(value))
     if parent:

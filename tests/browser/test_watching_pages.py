@@ -113,6 +113,14 @@ def test_the_log_is_filtered_read_and_exported(visit: Callable[[str], Visitor]) 
 def test_the_statistics_are_shown_and_exported(visit: Callable[[str], Visitor]) -> None:
     boss = visit("boss")
     boss.go("operator-statistics")
+    for question in ("used", "who", "earned", "waited", "failed"):
+        expect(boss.at(f"answer-{question}").locator('[data-test="sentence"]')).not_to_be_empty()
+    expect(boss.at("answer-used").locator("canvas")).to_be_visible()
+    boss.at("answer-used").locator('[data-test="figures"]').click()
+    expect(boss.at("answer-used").locator('[data-test="answer-row"]').first).to_be_visible()
+    with boss.page.expect_download() as waiting:
+        boss.press("export-used")
+    assert len(waiting.value.path().read_text(encoding="utf-8-sig").splitlines()) > 1
     for report in ("tasks", "operations", "energy", "resources"):
         boss.press(f"report-{report}")
         totals = boss.page.locator(f'[data-test="totals"][data-report="{report}"]')

@@ -91,6 +91,12 @@ class Visitor:
             group.locator(".menu-head").click()
         entry.click()
 
+    def unfold(self, mark: str) -> None:
+        """Open a folded part of the page, if it is not open yet."""
+        fold = self.at(mark)
+        if fold.get_attribute("open") is None:
+            fold.locator("summary").first.click()
+
     def draw_hours(self, mark: str, begin: tuple[int, int], end: tuple[int, int]) -> None:
         """Draw with the mouse over a grid of the week, from an hour of a day (Monday is 0) to another one."""
         week = self.at(mark)

@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("world")]
 HTMX = {"HX-Request": "true"}
 DETAILS = [
     ("alice", "/commodities/{commodity}/"),
+    ("alice", "/catalogue/compare/?which={commodity}"),
     ("alice", "/forms/{form}/"),
     ("alice", "/forms/{form}/parts/"),
     ("alice", "/forms/{waiting_form}/"),

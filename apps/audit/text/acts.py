@@ -85,6 +85,7 @@ ACTS = {
     "components_ensure": gettext_noop("Made the usual components of prices"),
     "coupon_activity_change": gettext_noop("Changed a coupon activity"),
     "coupon_activity_create": gettext_noop("Made a coupon activity"),
+    "coupon_activity_delete": gettext_noop("Deleted the draft of a coupon activity"),
     "coupon_activity_end": gettext_noop("Ended a coupon activity"),
     "coupon_activity_issue": gettext_noop("Issued a coupon activity"),
     "coupon_budget_set": gettext_noop("Set the budget of coupons"),

@@ -90,6 +90,15 @@ def price_examples(commodity: Commodity, lines: Sequence[PriceLine]) -> list[Exa
     return found
 
 
+def price_examples_known(commodity: Commodity, lines: Sequence[PriceLine]) -> list[Example]:
+    """What the least, the usual and the most that may be ordered cost an hour by published prices, in CNY; none where
+    what may be ordered has since grown beyond what they cover."""
+    try:
+        return price_examples(commodity, lines)
+    except TierError:
+        return []
+
+
 def price_curve(line: PriceLine, part: CommodityComponent) -> list[tuple[Decimal, Decimal]]:
     """What a component costs over all that may be ordered of it: pairs of a quantity in the unit that is priced and its
     CNY for one share and one unit of time, by the function that bills. Where the price leaps, both sides of the leap
@@ -112,4 +121,5 @@ def _beside(part: CommodityComponent, bound: Decimal) -> set[int]:
 
 
 def _parts(commodity: Commodity) -> list[CommodityComponent]:
-    return list(commodity.components.select_related("component"))
+    """In their order; the reads of commodities have fetched them."""
+    return list(commodity.components.all())

@@ -113,6 +113,21 @@ def coupon_activity_change(
     return row
 
 
+@service(P.MANAGE)
+def coupon_activity_delete(*, actor: Actor, activity_uid: UUID | str) -> CouponActivity:
+    """Delete a draft for good; what it was, is returned. Conflict for what was issued: tenants may hold coupons of it,
+    and the budget of its year counts it."""
+    row = _activity_locked(activity_uid)
+    if row.state != ActivityState.DRAFT:
+        raise Conflict(
+            _("%(name)s is issued: it is no draft that could be deleted.") % {"name": row},
+            cure=_("End it, so that nobody claims any more of it."),
+        )
+    act_subject("coupon_activity", row.uid, name=row.name_en)
+    row.delete()
+    return row
+
+
 def _activity_check(row: CouponActivity) -> None:
     """The rules of a draft; InvalidInput names each field that breaks one."""
     wrong: dict[str, object] = {}

@@ -62,7 +62,7 @@ TENANT = (
                 "building-store",
                 "catalog:commodities",
                 "catalog.view",
-                beside=("catalog:commodity",),
+                beside=("catalog:commodity", "catalog:compare"),
             ),
             entry(_("Cart"), "shopping-cart", "orders:cart", "orders.apply", counted="cart"),
             entry(_("My applications"), "file-text", "orders:forms", "orders.view"),

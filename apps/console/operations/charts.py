@@ -121,6 +121,62 @@ def line_option(points: Sequence[tuple[str, float]], unit: str) -> dict[str, Any
     return option | {"series": [line], "legend": {"show": False}}
 
 
+_RANKED_MOST = 8
+
+
+def use_option(
+    names: Sequence[str], had: Sequence[float], held: Sequence[float], used: Sequence[float]
+) -> dict[str, Any]:
+    """Device hours by stretch of time: what was there as a line, what was held and used of it as bars."""
+
+    def points(values: Sequence[float]) -> list[float]:
+        return [round(value, 2) for value in values]
+
+    line = {
+        "name": _("Had"),
+        "type": "line",
+        "step": "middle",
+        "showSymbol": len(names) == 1,
+        "data": points(had),
+    }
+    line |= {"lineStyle": {"type": "dashed"}}
+    bars = [
+        {"name": name, "type": "bar", "barMaxWidth": 32, "data": points(values)}
+        for name, values in ((_("Held"), held), (_("Used"), used))
+    ]
+    return _option(names, [*bars, line])
+
+
+def amounts_option(points: Sequence[tuple[str, float]], unit: str) -> dict[str, Any]:
+    """Bars of an amount by stretch of time."""
+    bars = {"type": "bar", "name": unit, "barMaxWidth": 32, "data": [amount for _name, amount in points]}
+    option = _option([name for name, _amount in points], [bars])
+    return option | {"legend": {"show": False}, "grid": option["grid"] | {"bottom": 8}}
+
+
+def ranked_option(rows: Sequence[tuple[str, float]], *, is_whole: bool = False) -> dict[str, Any]:
+    """Bars beside their names, the longest on top; beyond eight the rest is one bar."""
+    shown = list(rows[:_RANKED_MOST])
+    if rest := rows[_RANKED_MOST:]:
+        shown.append((_("All others"), sum(value for _name, value in rest)))
+    values = [value if is_whole else round(value, 2) for _name, value in shown]
+    return {
+        "aria": {"enabled": True},
+        "tooltip": {"trigger": "item"},
+        "grid": {"left": 8, "right": 48, "top": 8, "bottom": 8, "containLabel": True},
+        "xAxis": {"type": "value", "minInterval": 1 if is_whole else 0, "splitNumber": 3},
+        "yAxis": {
+            "type": "category",
+            "inverse": True,
+            "data": [name for name, _value in shown],
+            "axisLabel": {"width": 150, "overflow": "break", "interval": 0},
+        },
+        "series": [
+            {"type": "bar", "barMaxWidth": 24, "data": values, "label": {"show": True, "position": "right"}}
+        ],
+    }
+
+
 def report_option(report: Mapping[str, Any]) -> dict[str, Any] | None:
     """What shows a report at a glance; None where it holds no row."""
     return _DRAWN[report["report"]](report["sections"])

@@ -18,8 +18,11 @@ from apps.console.alarms.steps import alarm_link, alarm_steps, alarm_subject
 from apps.console.alarms.subjects import subjects_offered
 from apps.console.operations import capacity as planning
 from apps.console.operations import charts
+from apps.console.operations.answers import CODES as ANSWER_CODES
+from apps.console.operations.answers import answer, answers
 from apps.console.operations.log_sentences import names_of, names_put
 from apps.console.operations.watching_forms import (
+    QUESTIONS,
     SPANS,
     LogsForm,
     RouteForm,
@@ -29,12 +32,14 @@ from apps.console.operations.watching_forms import (
     StatisticsForm,
 )
 from apps.console.reports.base import period
+from apps.console.reports.names import report_named
 from apps.console.reports.table import COLUMNS, REPORTS, report_rows
 from apps.identity.models import OperatorRole
 from apps.identity.pages.access import cleaned, go, operator_page, paged, show
 from apps.identity.pages.lists.declared import Column, PageList
 from apps.identity.pages.lists.pages import show_list
 from apps.identity.pages.requests import PortalRequest
+from apps.kernel.errors import InvalidInput
 from apps.rollouts.views import kind_label
 from apps.telemetry import selectors as read
 from apps.telemetry.alarm_metrics import METRICS
@@ -243,20 +248,20 @@ def route_switch(request: PortalRequest, uid: UUID) -> HttpResponse:
 
 @operator_page("reports.view")
 def statistics(request: PortalRequest) -> HttpResponse:
-    """Resources, tasks, operations and energy over a time (POOL-12.21)."""
+    """Five questions and their answers; resources, tasks, operations and energy in full (POOL-12.21)."""
     chosen = cleaned(StatisticsForm(request.GET))
     over = period(chosen["from_at"], chosen["to_at"])
-    report = REPORTS[chosen["report"]](over)
     asked = {"report": chosen["report"], "span": "own", "from_at": over.from_at, "to_at": over.to_at}
-    context = {
-        "chosen": chosen,
-        "over": over,
-        "report": report,
-        "spans": SPANS,
-        "option": charts.report_option(report),
-        "power": _power_option() if chosen["report"] == "energy" else None,
-        "export": _query(asked),
-    }
+    context = {"chosen": chosen, "over": over, "spans": SPANS, "export": _query(asked)}
+    if chosen["report"] == QUESTIONS:
+        context["answers"] = answers(over)
+    else:
+        report = report_named(REPORTS[chosen["report"]](over))
+        context |= {
+            "report": report,
+            "option": charts.report_option(report),
+            "power": _power_option() if chosen["report"] == "energy" else None,
+        }
     return show(request, "telemetry/statistics", context)
 
 
@@ -271,9 +276,18 @@ def _power_option() -> dict[str, Any] | None:
 
 @operator_page("reports.view")
 def statistics_export(request: PortalRequest) -> StreamingHttpResponse:
-    """The report as CSV, a line for each figure."""
+    """A report as CSV, a line for each figure; of the questions the table behind one answer, as people read it."""
     chosen = cleaned(StatisticsForm(request.GET))
-    report = REPORTS[chosen["report"]](period(chosen["from_at"], chosen["to_at"]))
+    over = period(chosen["from_at"], chosen["to_at"])
+    if chosen["report"] == QUESTIONS:
+        code = request.GET.get("question", "")
+        if code not in ANSWER_CODES:
+            raise InvalidInput(
+                fields={"question": _("One of %(forms)s.") % {"forms": ", ".join(ANSWER_CODES)}}
+            )
+        found = answer(code, over)
+        return exported(found.file_rows(), found.heads, form="csv", name=f"statistics-{code}")
+    report = REPORTS[chosen["report"]](over)
     return exported(report_rows(report), COLUMNS, form="csv", name=f"report-{chosen['report']}")
 
 

@@ -17,6 +17,8 @@ from apps.telemetry.alarm_metrics import METRIC_CHOICES, METRICS
 from apps.telemetry.services.webhooks import ADDRESS_LENGTH, SECRET_LENGTH
 from apps.telemetry.states import AlarmLevel, Channel, Comparison, HookKind, LogLevel
 
+# The page of questions, beside the reports.
+QUESTIONS = "questions"
 SPANS = [("1", _("Last 24 hours")), ("7", _("7 days")), ("30", _("30 days")), ("own", _("Other"))]
 
 
@@ -41,14 +43,14 @@ class LogsForm(SoundForm):
 class StatisticsForm(SoundForm):
     """Which report, over which time."""
 
-    report = forms.ChoiceField(choices=[(name, name) for name in REPORTS], required=False)
+    report = forms.ChoiceField(choices=[(name, name) for name in (QUESTIONS, *REPORTS)], required=False)
     span = forms.ChoiceField(choices=SPANS, required=False)
     from_at = forms.DateTimeField(label=_("From"), required=False)
     to_at = forms.DateTimeField(label=_("Until"), required=False)
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        found["report"] = found.get("report") or next(iter(REPORTS))
+        found["report"] = found.get("report") or QUESTIONS
         found["span"] = found.get("span") or "7"
         if found["span"] != "own":
             found["to_at"] = timezone.now()

@@ -164,6 +164,60 @@ class QueueForm(MarkedForm):
         if found.get("oversubscribe") in (Oversubscribe.NO, Oversubscribe.EXCLUSIVE):
             found["max_jobs"] = None
 
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """The form in groups, in the order of the page: those that are rare are folded, and are open where they say
+        anything that a new queue does not."""
+        return [
+            {
+                "code": code,
+                "title": title,
+                "fields": [self[name] for name in names if name in self.fields],
+                "is_rare": code not in _ALWAYS_OPEN,
+                "is_open": any(self._says_something(name) for name in names if name in self.fields),
+            }
+            for code, (title, names) in _PARTS.items()
+        ]
+
+    def _says_something(self, name: str) -> bool:
+        value, usual = self[name].value(), _NEW.get(name)
+        return (value or None) != (usual or None)
+
+
+_ALWAYS_OPEN = frozenset({"what", "bounds"})
+_PARTS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "what": (
+        _("What it is"),
+        ("code", "name_en", "name_zh", "state", "parent", "resource_group", "is_default"),
+    ),
+    "bounds": (
+        _("How much"),
+        (
+            "max_compute_percent",
+            "max_memory_mib",
+            "guaranteed_compute_percent",
+            "guaranteed_memory_mib",
+        ),
+    ),
+    "lending": (
+        _("Borrowing, lending and preemption"),
+        (
+            "borrow_compute_percent",
+            "borrow_memory_mib",
+            "lend_compute_percent",
+            "lend_memory_mib",
+            "preempts",
+            "reclaims",
+        ),
+    ),
+    "order": (_("Serving order"), ("ordering", "placing", "priority", "weight")),
+    "sharing": (
+        _("How long, and with whom on a device"),
+        ("time_limit", "max_run_s", "oversubscribe", "max_jobs"),
+    ),
+    "who": (_("Who and when"), ("tenants", "user_groups", "windows")),
+}
+
 
 class NewQueueForm(QueueForm):
     code = forms.SlugField(label=_("Code"), max_length=48, help_text=_("Letters, digits and hyphens."))

@@ -44,6 +44,11 @@ function clearAll() {
   for (const field of document.querySelectorAll('[aria-invalid="true"]')) clear(field);
 }
 
+// All that it is folded away in: a grid of hours folds in a group that folds.
+function unfold(field) {
+  for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}
+
 function show(place) {
   const fields = [];
   for (const row of place.querySelectorAll("li[data-input]")) {
@@ -55,12 +60,14 @@ function show(place) {
     fields.push(field);
   }
   if (!fields.length) return;
-  for (const field of fields) field.closest("details")?.setAttribute("open", "");
+  for (const field of fields) unfold(field);
   fields[0].scrollIntoView({ block: "center" });
   fields[0].focus({ preventScroll: true });
 }
 
 export function markRefusedFields() {
+  // The browser points at what it refuses by itself only where that can be seen.
+  document.addEventListener("invalid", ({ target }) => unfold(target), true);
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.requestConfig.verb === "get") return;
     const { elt } = event.detail;

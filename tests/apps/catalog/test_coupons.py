@@ -22,6 +22,7 @@ from apps.catalog.selectors.coupons import (
 from apps.catalog.selectors.prices import quote_get
 from apps.catalog.services.coupons import (
     coupon_activity_create,
+    coupon_activity_delete,
     coupon_activity_end,
     coupon_activity_issue,
     coupon_budget_set,
@@ -280,3 +281,17 @@ def test_parallel_redemptions_never_take_more_than_there_is(committed: None, acm
     assert sum(isinstance(result, CouponNotUsable) for result in results) == 2
     coupon.refresh_from_db()
     assert (coupon.remaining, coupon.state) == (0, "used")
+
+
+def test_of_deleting_a_draft_and_issuing_it_at_once_one_wins(committed: None) -> None:
+    coupon_budget_set(actor=SYSTEM, year=timezone.localtime().year, amount=Decimal(100_000))
+    draft = activity_make(is_issued=False)
+    deleted, issued = race(
+        lambda: coupon_activity_delete(actor=SYSTEM, activity_uid=draft.uid),
+        lambda: coupon_activity_issue(actor=SYSTEM, activity_uid=draft.uid),
+    )
+    if row := CouponActivity.objects.first():
+        assert row.state == "issued"
+        assert isinstance(deleted, Conflict)
+    else:
+        assert isinstance(issued, NotFound)

@@ -132,6 +132,22 @@ def test_the_service_refuses_what_no_form_stands_before():
     assert CouponActivity.objects.get(pk=row.pk).face_value == 10
 
 
+@pytest.mark.req("PLAT-OPS-35")
+def test_a_draft_is_deleted_and_what_was_issued_is_not(page):
+    draft, issued_one = drafted("Mistaken"), issued("Given out")
+    assert 'data-test="activity-delete"' in text(page.get(f"/coupons/{draft.uid}/"))
+    assert 'data-test="activity-delete"' not in text(page.get(f"/coupons/{issued_one.uid}/"))
+    assert went(page.post(f"/coupons/{draft.uid}/do/delete/")).endswith("/coupons/")
+    assert not CouponActivity.objects.filter(pk=draft.pk).exists()
+    assert page.get(f"/coupons/{draft.uid}/").status_code == 404
+    for act in ("delete", "issue"):
+        assert page.post(f"/coupons/{draft.uid}/do/{act}/").status_code == 404
+    assert page.post(f"/coupons/{issued_one.uid}/do/delete/").status_code == 409
+    issued_one.refresh_from_db()
+    assert issued_one.state == "issued"
+    assert Record.objects.filter(name="coupon_activity_delete", subject_id=str(draft.uid)).exists()
+
+
 def test_activities_are_narrowed_sorted_and_exported_as_they_stand(page):
     draft, open_ = drafted("Zebra", face_value=Decimal(7)), issued("Apple")
     shown = text(page.get(ROOT, {"sort": "name"}))
@@ -194,9 +210,22 @@ def test_who_may_only_look_is_shown_no_act_and_refused(operator, member):
     reader = operator("executive").page()
     for path in ("", f"{draft.uid}/", "claimed/", f"claimed/{coupon.uid}/", "budgets/"):
         shown = text(reader.get(ROOT + path))
-        for mark in ("activity-new", "activity-issue", "activity-edit", "recall", "budget-form"):
+        for mark in (
+            "activity-new",
+            "activity-issue",
+            "activity-edit",
+            "activity-delete",
+            "recall",
+            "budget-form",
+        ):
             assert f'data-test="{mark}"' not in shown, (path, mark)
-    for path in ("new/", f"{draft.uid}/edit/", f"{draft.uid}/do/issue/", "budgets/"):
+    for path in (
+        "new/",
+        f"{draft.uid}/edit/",
+        f"{draft.uid}/do/issue/",
+        f"{draft.uid}/do/delete/",
+        "budgets/",
+    ):
         assert reader.post(ROOT + path, GIVEN).status_code == 403, path
     assert reader.post(f"{ROOT}claimed/{coupon.uid}/recall/", {"reason": "x"}).status_code == 403
     assert CouponActivity.objects.get(pk=draft.pk).state == "draft"

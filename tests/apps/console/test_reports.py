@@ -2,34 +2,25 @@
 
 import csv
 import io
-from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from apps.console.reports.base import period
 from apps.console.reports.table import REPORTS, report_rows
-from apps.fleet.models import Device
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import InvalidInput
-from apps.scheduling.models import Allocation, Workload
+from apps.scheduling.models import Workload
 from apps.scheduling.selectors.usage.statistics import figures_get
-from apps.scheduling.services.queues.queue_settings import queue_ensure
 from apps.telemetry.models import Alarm, Rollup
 from apps.telemetry.services.alarms import alarm_raise
 from apps.telemetry.services.logs import log_add
 from apps.telemetry.services.samples import share_past_add
-from apps.tenancy.models import Tenant
-from tests.factories.node import SpokenNode
+from tests.apps.console.conftest import START, at
 
 pytestmark = pytest.mark.req("POOL-12.21")
-START = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-
-
-def at(seconds):
-    return START + timedelta(seconds=seconds)
 
 
 def report(name, begin=0, end=86_400):
@@ -38,49 +29,6 @@ def report(name, begin=0, end=86_400):
 
 def by_name(rows):
     return {row["name"]: row for row in rows}
-
-
-@pytest.fixture
-def node(db):
-    node = SpokenNode("n1", devices=2)
-    Device.objects.update(created_at=START)
-    return node
-
-
-@pytest.fixture
-def work(db):
-    """`work("acme", submitted, started, ended, percent=…)`: a workload with an allocation, in seconds from START."""
-    queue_ensure(actor=SYSTEM)
-
-    def make(schema, submitted, started=None, ended=None, *, device="n1-cpu0", percent=50, reason="", **more):
-        row = Workload.plain.create(
-            tenant=Tenant.objects.get(schema_name=schema),
-            no=f"W-{uuid4().hex[:8]}",
-            order_uid=uuid4(),
-            name_en="w",
-            name_zh="w",
-            queue=queue_ensure(actor=SYSTEM),
-            compute_percent=percent,
-            memory_mib=1024,
-            started_at=None if started is None else at(started),
-            ended_at=None if ended is None else at(ended),
-            state="pending" if started is None else "running" if ended is None else "finished",
-            reason_code=reason,
-        )
-        Workload.plain.filter(pk=row.pk).update(created_at=at(submitted), **more)
-        if started is not None:
-            share = Allocation.objects.create(
-                workload=row,
-                device=Device.objects.get(uid=device),
-                compute_percent=percent,
-                memory_mib=1024,
-                slice_uid=uuid4(),
-                released_at=None if ended is None else at(ended),
-            )
-            Allocation.objects.filter(pk=share.pk).update(created_at=at(started))
-        return row
-
-    return make
 
 
 def test_what_was_held_is_the_allocations_to_the_second_cut_at_the_period(node, work):

@@ -50,9 +50,6 @@ class ActivityForm(StyledForm):
         max_value=1_000_000,
         help_text=gettext_lazy("Quantity times face value is what it takes of the year's budget."),
     )
-    per_tenant_limit = forms.IntegerField(
-        label=gettext_lazy("Most per tenant"), min_value=1, max_value=1_000_000, initial=1
-    )
     minimum_spend = _amount(
         gettext_lazy("Minimum spend (CNY)"),
         "0",
@@ -64,6 +61,9 @@ class ActivityForm(StyledForm):
     valid_from = _moment(gettext_lazy("Valid from"))
     valid_until = _moment(
         gettext_lazy("Valid until"), gettext_lazy("What remains of its coupons then is lost.")
+    )
+    per_tenant_limit = forms.IntegerField(
+        label=gettext_lazy("Most per tenant"), min_value=1, max_value=1_000_000, initial=1
     )
 
 

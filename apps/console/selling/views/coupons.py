@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,6 +28,7 @@ from apps.catalog.selectors.coupons import (
 from apps.catalog.services.coupons import (
     coupon_activity_change,
     coupon_activity_create,
+    coupon_activity_delete,
     coupon_activity_end,
     coupon_activity_issue,
     coupon_budget_set,
@@ -159,6 +161,7 @@ def _edit(
         "back_name": _("Coupons"),
         "new_name": _("New coupon activity"),
         "row": row,
+        "cancel_url": reverse(_ONE, args=[row.uid]) if row else "",
     }
     return show(request, "catalog/operator/edit", context, status=status)
 
@@ -188,9 +191,10 @@ def activity(request: PortalRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @operator_page(_MANAGE)
 def activity_act(request: PortalRequest, uid: UUID, act: str) -> HttpResponse:
-    """Issue a draft, or end what is issued."""
+    """Issue a draft, delete it, or end what is issued."""
     acts: dict[str, tuple[Callable[..., CouponActivity], str]] = {
         "issue": (coupon_activity_issue, _("Tenants can claim coupons of %(name)s.")),
+        "delete": (coupon_activity_delete, _("The draft of %(name)s is deleted.")),
         "end": (coupon_activity_end, _("%(name)s is ended; claimed coupons stay good.")),
     }
     if act not in acts:
@@ -198,7 +202,7 @@ def activity_act(request: PortalRequest, uid: UUID, act: str) -> HttpResponse:
     service, told = acts[act]
     row = service(actor=request.actor, activity_uid=uid)
     messages.success(request, told % {"name": row})
-    return go(request, _ONE, uid)
+    return go(request, _LIST) if act == "delete" else go(request, _ONE, uid)
 
 
 # --- coupons --------------------------------------------------------------------------------------------------------

@@ -8,13 +8,13 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
+from apps.catalog.charts import curve_option
 from apps.catalog.models import Commodity, PriceLine
 from apps.catalog.permissions import CatalogPermission as P
 from apps.catalog.selectors.commodities import commodity_any_get
 from apps.catalog.selectors.price_versions import hour_cost, price_examples
 from apps.catalog.selectors.prices import price_version_list
 from apps.catalog.services.prices import price_lines_drafted, price_publish
-from apps.console.selling.charts import curve_option
 from apps.console.selling.forms.pricing import PriceForm, price_initial
 from apps.identity.pages.access import go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
