@@ -51,6 +51,16 @@ def centers_join(operator: weir.Client, var_dir: Path, kinds: list[str]) -> list
     return trouble
 
 
+def centers_away(operator: weir.Client, kinds: list[str]) -> list[str]:
+    """A sentence for each centre of an earlier start whose engine does not run this time."""
+    return [
+        f"{CENTERS[row['kind']][1]} joined before and does not run now: WEIR_CENTERS={','.join([*kinds, row['kind']])}"
+        " make run starts it too"
+        for row in operator.centers()
+        if row["kind"] not in kinds and CENTERS.get(row["kind"], ("",))[0] == row["ai_center_id"] != "pool"
+    ]
+
+
 def _reach(var_dir: Path, kind: str) -> Reach | None:
     """How an engine that is starting is reached, once it takes jobs."""
     wait_until(lambda: reach_read(var_dir, kind) is not None, timeout_s=PATIENCE_S, every_s=0.3)
@@ -100,6 +110,8 @@ def main() -> int:
             f"http://127.0.0.1:{os.environ['WEIR_PORT']}", "admin", password
         )
         trouble = centers_join(operator, var_dir, kinds)
+        for sentence in centers_away(operator, kinds):
+            print(f"weir: {sentence}")
     except WeirClientError as error:
         trouble = [f"no centre joins the network: {error}"]
     for sentence in trouble:

@@ -26,6 +26,7 @@ TASKS = (
         "may_split": True,
     },
 )
+_SENTENCES = 3
 _OVER = ("completed", "failed", "stopped")
 
 
@@ -36,16 +37,14 @@ def job_tell(journey: Journey, who: str = "alice") -> "JobOut":
     """
     user = journey.person(who)
     job = user.job_submit("count and tell", [dict(task) for task in TASKS])
-    parts = ", ".join(f"“{task['name']}” in {task['replicas']}" for task in job["tasks"])
-    journey.step(
-        f"{who} submits job {job['id']} over the computing network, of two tasks: {parts} (replicas)"
-    )
+    parts = " and ".join(f"“{task['name']}” (replicas: {task['replicas']})" for task in job["tasks"])
+    journey.step(f"{who} submits job {job['id']} over the computing network, of two tasks: {parts}")
     job = journey.wait(f"the end of job {job['id']}", lambda: _ended(user, job["id"]))
     if job["state"] != "completed":
         raise JourneyFailed(f"job {job['id']} is {job['state']}: {job['reason']}")
     for task in job["tasks"]:
         for decision in _decisions(job["decisions"], task["number"]):
-            journey.step(f"   {decision['text']}")
+            journey.step(f"   {_first_sentences(decision['text'])}")
         for replica in task["placed"]:
             _replica_tell(journey, user, job, task, replica)
     journey.step(f"   job {job['id']} is {job['state']}")
@@ -78,6 +77,11 @@ def _replica_tell(
         f" {_clock(replica['started_at'])}–{_clock(replica['ended_at'])}"
     )
     journey.say(f"             | {said[0]}")
+
+
+def _first_sentences(text: str) -> str:
+    """Where it went, and what decided that; what was not known besides is on the job's page."""
+    return ". ".join(text.rstrip(".").split(". ")[:_SENTENCES]) + "."
 
 
 def _clock(instant: str | None) -> str:

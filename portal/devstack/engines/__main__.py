@@ -16,12 +16,12 @@ from pathlib import Path
 from portal.devstack.engines.kinds import ENGINES, Engine, reach_path, reach_write
 
 
-class _Told(BaseException):
-    """To end."""
+class _EndAsked(BaseException):
+    """Somebody asks this process to end."""
 
 
-def _told(_signum: int, _frame: object) -> None:
-    raise _Told
+def _end_ask(_signum: int, _frame: object) -> None:
+    raise _EndAsked
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("var_dir", type=Path)
     arguments = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _told)
+    signal.signal(signal.SIGTERM, _end_ask)
     # What looks after a job may crash where its engine is killed; nobody reads what memory it leaves.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     engine = ENGINES[arguments.kind](arguments.var_dir)
@@ -40,7 +40,7 @@ def main() -> int:
         reach.unlink(missing_ok=True)
         reach_write(arguments.var_dir, arguments.kind, engine.start())
         return _watched(engine)
-    except _Told:
+    except _EndAsked:
         return 0
     except (OSError, subprocess.SubprocessError) as error:
         print(f"{arguments.kind} cannot be started: {_cause(error)}", file=sys.stderr, flush=True)
