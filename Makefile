@@ -76,8 +76,8 @@ cards: env-dev ## Run the tests of an NVIDIA card; CARD_PYTHON names a Python wi
 engines: env-dev ## Run the suite of the adapters on every kind of centre installed here, a line of JSON for each
 	@exec $(PY) -m tests.engines $(ARGS)
 
-ray: env-dev ## Install a Ray outside the checkout, for the tests of centres of that kind
-	@$(PY) -m tests.harness.ray_install
+ray: env-dev ## Install a Ray outside the checkout: a centre of `make run`, and for the tests of that kind
+	@$(PY) -m portal.devstack.engines.ray_install
 
 libraries: env-dev ## Run programs of transformers, timm, peft, accelerate and Lightning on the device beside the CPU
 	@$(PY) -m pip install --quiet --no-input --no-deps --require-hashes -r requirements/libraries.txt

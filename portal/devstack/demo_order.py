@@ -1,13 +1,9 @@
 """One order, from the catalogue to the paid bill, through the public API, told in plain words.
 
-python -m portal.devstack.demo_order        (needs a running portal; `make run` calls it)
-
 Everything here goes through `import weir`, as a stranger's program would. It prints each step with its state changes,
 amounts and times, and ends with a paid bill that the reader can check by hand.
 """
 
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import weir
-from weir.errors import WeirClientError
 
 if TYPE_CHECKING:
     from weir.api_types import (
@@ -331,18 +326,3 @@ def _place(work: "WorkloadOut") -> str:
 
 def _clock(instant: str | None) -> str:
     return datetime.fromisoformat(instant).strftime("%H:%M:%S") if instant else "?"
-
-
-def main() -> int:
-    url = f"http://127.0.0.1:{os.environ['WEIR_PORT']}"
-    password = (Path(os.environ["WEIR_VAR_DIR"]) / "run" / "demo.password").read_text()
-    try:
-        Journey(url, password).tell()
-    except (JourneyFailed, WeirClientError) as error:
-        print(f"The journey stopped: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

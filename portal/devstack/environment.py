@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
@@ -90,6 +91,20 @@ def agent_environment(options: Options, name: str, state_dir: Path, join_token: 
         "PYTHONPATH": str(ROOT),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def engine_environment() -> dict[str, str]:
+    """What an engine beside the portal gets: no secret of the server's, whatever this process was started with."""
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("WEIR_", "DJANGO_", "SLURM_"))
+    }
+    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
+def center_environment(kinds: Iterable[str]) -> dict[str, str]:
+    """Lets centres of this machine join, where the demo starts engines beside the portal; what was said stays."""
+    said = "WEIR_CENTER_LOCAL_ADDRESSES"
+    return {said: os.environ.get(said, "true")} if set(kinds) - {"local"} else {}
 
 
 def agent_server(options: Options) -> str:

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field, FilePath, PostgresDsn, RedisDsn, SecretStr, ValidationError
+from pydantic import Field, FilePath, PostgresDsn, RedisDsn, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from portal.devstack.bootstrap import ROOT
 from portal.devstack.errors import LocalError
+
+# The kinds of centres that the demo can have, in the order in which they join.
+CENTER_KINDS = ("local", "slurm", "ray")
 
 
 class Options(BaseSettings):
@@ -35,10 +38,31 @@ class Options(BaseSettings):
     schedulers: int = Field(default=1, ge=1, le=16)
     # Processes that watch the centres of the network.
     center_processes: int = Field(default=1, ge=0, le=16)
+    # The demo's centres by kind, with commas between; nothing given: all that this machine has the programs of.
+    centers: str | None = None
     worker_processes: int = Field(default=2, ge=1, le=64)
     tls_cert: FilePath | None = None
     tls_key: FilePath | None = None
     tls_ca: FilePath | None = None
+
+    @field_validator("centers")
+    @classmethod
+    def _centers_known(cls, given: str | None) -> str | None:
+        unknown = [name for name in _names(given or "") if name not in CENTER_KINDS]
+        if unknown:
+            raise ValueError(
+                f"there is no kind of centre {', '.join(unknown)}: choose among {', '.join(CENTER_KINDS)}, "
+                f"WEIR_CENTERS={','.join(CENTER_KINDS)} make run, or none by WEIR_CENTERS="
+            )
+        return given
+
+    @property
+    def centers_named(self) -> tuple[str, ...] | None:
+        """The kinds that were chosen, each once; None where nothing was said."""
+        if self.centers is None:
+            return None
+        named = _names(self.centers)
+        return tuple(kind for kind in CENTER_KINDS if kind in named)
 
 
 class EmptyOptions(Options):
@@ -51,6 +75,10 @@ class EmptyOptions(Options):
     simulate: str = ""
 
 
+def _names(given: str) -> list[str]:
+    return [name.strip() for name in given.split(",") if name.strip()]
+
+
 def options_read(defaults: type[Options] = Options) -> Options:
     """The options of this process's environment.
 
@@ -61,7 +89,7 @@ def options_read(defaults: type[Options] = Options) -> Options:
         return defaults()
     except ValidationError as error:
         lines = (
-            f"WEIR_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}"
+            f"WEIR_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg'].removeprefix('Value error, ')}"
             for problem in error.errors()
         )
         raise LocalError("; ".join(lines)) from error

@@ -1,4 +1,4 @@
-"""The whole portal on one machine: servers, web, worker, beat, scheduler, agents, started, tended, stopped as one.
+"""The whole portal on one machine: servers, web, worker, beat, scheduler, agents, engines, as one.
 
 python -m portal.devstack up|serve|down|reset
 """
@@ -21,8 +21,11 @@ from typing import IO, Any
 
 from portal.devstack import assets, preflight
 from portal.devstack.bootstrap import ROOT
+from portal.devstack.engines.kinds import ENGINES, centers_chosen
 from portal.devstack.environment import (
     agent_environment,
+    center_environment,
+    engine_environment,
     has_joined,
     server_environment,
     simulated_node,
@@ -41,9 +44,17 @@ from portal.private_files import folders_close, private_log
 # For slow and busy machines: one on which all goes well waits for neither.
 PREPARE_TIMEOUT_S = 900
 READY_TIMEOUT_S = 400
+_ENGINE_STOP_S = 90.0
 # How long one that dies again and again is left alone at most: what hinders it may pass, as a full disk does.
 _PAUSE_MAX_S = 30.0
 _CALM_S = 60.0
+
+
+def engine_child(kind: str, var_dir: Path, environment: Mapping[str, str]) -> Child:
+    """The process that runs an engine beside a portal."""
+    command = [sys.executable, "-m", "portal.devstack.engines", kind, str(var_dir)]
+    # Its jobs run under another account, which walks through its folder.
+    return Child(kind, command, environment, var_dir, stop_timeout_s=_ENGINE_STOP_S, umask=0o022)
 
 
 def _numbered(name: str, count: int) -> list[str]:
@@ -89,6 +100,8 @@ class Stack:
         self.environment: dict[str, str] = {}
         # What to tell who started it: who can log in, or where the centre is set up.
         self.welcome = ""
+        # The kinds of centres that join the demo, and those that lack, with what brings each.
+        self.centers, self.centers_lacking = centers_chosen(options)
         self._extra = dict(environment or {})
         self._say = say
         self._troubles: dict[str, _Trouble] = {}
@@ -101,8 +114,14 @@ class Stack:
         cls, var_dir: Path, *, port: int | None = None, nodes: int = 2, is_demo: bool = True, **more: object
     ) -> "Stack":
         """A stack for tests: its own folder, a free port unless one is given, quick and forgetful servers."""
-        names = ("webs", "workers", "beats", "schedulers", "center_processes", "node_devices", "simulate")
-        given: dict[str, Any] = {"webs": 1, "center_processes": 0, "node_devices": 1, "simulate": ""}
+        given: dict[str, Any] = {
+            "webs": 1,
+            "center_processes": 0,
+            "centers": "",
+            "node_devices": 1,
+            "simulate": "",
+        }
+        names = (*given, "workers", "beats", "schedulers")
         given |= {name: more.pop(name) for name in names if name in more}
         kind = Options if is_demo else EmptyOptions
         options = kind(var_dir=var_dir, port=port or ports.any_free(), nodes=nodes, **given)
@@ -120,19 +139,32 @@ class Stack:
             preflight.check(self.var_dir, host=self.options.host, port=self.options.port)
             if assets.build():
                 self._say("front-end assets built")
-            self.environment = {**os.environ, **server_environment(self.options, self.servers), **self._extra}
-            lend_write(self.var_dir, server_environment(self.options, self.servers))
+            ours = {
+                **server_environment(self.options, self.servers),
+                **center_environment(self.centers),
+            }
+            self.environment = {**os.environ, **ours, **self._extra}
+            lend_write(self.var_dir, ours)
             self._say("PostgreSQL and Redis are up")
+            self._engines_start()
             tokens = self._prepare()
             self._listener = ports.listener(self.options.port, self.options.host)
             self._children_make(tokens)
-            for child in self.children.values():
-                child.start()
+            for name, child in self.children.items():
+                if name not in ENGINES:
+                    child.start()
             self._wait_ready()
             self._isolation_say()
         except BaseException:
             self.stop()
             raise
+
+    def _engines_start(self) -> None:
+        """Centres beside our own pool: they are ready by the time that the portal is."""
+        for kind in self.centers:
+            if kind in ENGINES:
+                self.children[kind] = engine_child(kind, self.var_dir, engine_environment())
+                self.children[kind].start()
 
     def _isolation_say(self) -> None:
         """How programs are kept apart here; the agents of one machine all find the same."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from portal.devstack.bootstrap import ROOT
+from portal.devstack.engines.kinds import ENGINES, engines_end
 from portal.devstack.environment import METRICS_TOKEN, agent_environment
 from portal.devstack.errors import LocalError
 from portal.devstack.options import Options
@@ -20,7 +21,9 @@ from portal.devstack.servers.servers import Servers
 from portal.devstack.stack import Stack
 from portal.devstack.stop_work import work_stop
 
-_CHILDREN = ("web*", "worker*", "beat*")
+_CHILDREN = ("web*", "worker*", "beat*", "scheduler*", "centers*", *ENGINES)
+# An engine writes down what it knows before it leaves.
+_STOP_SIGNALS = ((signal.SIGTERM, 60.0), (signal.SIGKILL, 5.0))
 _STOP_TIMEOUT_S = 240
 
 
@@ -31,7 +34,7 @@ def say(line: str) -> None:
 
 
 def up(options: Options) -> None:
-    """Start, carry one order through where it is the demo, stay until told to stop.
+    """Start, carry one order and one job through where it is the demo, stay until told to stop.
 
     Raises:
         LocalError: it cannot start.
@@ -42,6 +45,7 @@ def up(options: Options) -> None:
         try:
             stack.start()
             say(f"the portal is open at {stack.base_url} ({time.monotonic() - began_s:.0f} s)")
+            _centers(stack)
             if options.journey:
                 _journey(stack)
             _welcome(stack)
@@ -70,7 +74,8 @@ def down(options: Options) -> None:
     for name in (*(state.name for state in states), *servers):
         leftover = identity_read(var_dir / "run" / f"{name}.pid")
         if leftover is not None:
-            end(leftover, STOP_SIGNALS)
+            end(leftover, _STOP_SIGNALS if name in ENGINES else STOP_SIGNALS)
+    engines_end(var_dir)
     for state in states:
         work_stop(state, agent_environment(options, state.name, state))
 
@@ -123,10 +128,25 @@ def _wipe(path: Path) -> None:
         ) from error
 
 
+def _centers(stack: Stack) -> None:
+    """The demo's centres join the network; those that lack are named with what brings them."""
+    for kind, why in stack.centers_lacking.items():
+        say(f"no centre of the kind {kind}: {why}")
+    if stack.centers and _in_front(stack, "portal.devstack.demo_centers", *stack.centers) == 0:
+        say(f"centres of the network: {', '.join(stack.centers)} (WEIR_CENTERS chooses)")
+
+
 def _journey(stack: Stack) -> None:
-    """Carry one order through the public API, in the foreground, while the stack is tended."""
+    """Carry one order and one job through the public API."""
+    status = _in_front(stack, "portal.devstack.demo_story")
+    if status:
+        say(f"the journey did not reach its end (status {status}); see {stack.var_dir / 'log'}")
+
+
+def _in_front(stack: Stack, module: str, *arguments: str) -> int:
+    """Run one of our programs in the foreground, while the stack is tended; its exit status."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "portal.devstack.demo_order"],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
         env=stack.environment,
         stdin=subprocess.DEVNULL,
@@ -140,8 +160,7 @@ def _journey(stack: Stack) -> None:
         if process.poll() is None:
             process.terminate()
             process.wait()
-    if process.returncode:
-        say(f"the journey did not reach its end (status {process.returncode}); see {stack.var_dir / 'log'}")
+    return process.returncode
 
 
 def _welcome(stack: Stack) -> None:

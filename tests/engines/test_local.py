@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from apps.centers.adapters.base import CenterRefused, JobState, Quantities
+from portal.devstack import demo_centers
+from portal.devstack.demo_centers import SPEC, centers_join
+from portal.devstack.demo_job import job_tell
+from portal.devstack.demo_order import Journey
 from portal.devstack.servers.processes import wait_until
 from tests.engines.engines import job
+from tests.harness.portal import password_of
 
 pytestmark = pytest.mark.req("JC-6.4-5")
 
@@ -46,3 +51,32 @@ def test_the_portals_own_watcher_sends_work_to_its_own_pool_once(engine, key):
     )
     assert pool.call("task_seen", key) == ("succeeded", 0, b"weir")
     assert engine.count(key) == 1
+
+
+@pytest.mark.req("JC-6.4-1", "JC-6.5-2", "JC-6.1.2-3")
+def test_make_run_tells_a_job_over_the_pool_alone(engine):
+    """What `make run` does where nothing but the pool is here; a second time finds all of it again."""
+    stack = engine.pool.stack
+    told: list[str] = []
+    journey = Journey(f"http://127.0.0.1:{stack.options.port}", password_of(stack), say=told.append)
+    operator = journey.person("admin")
+    assert centers_join(operator, stack.var_dir, ["local"]) == []
+    operator.center_change("pool", region="Lakeside")
+    assert centers_join(operator, stack.var_dir, ["local"]) == []
+    assert operator.center("pool")["region"] == "Lakeside"
+    [offer] = operator.network_spec(SPEC)["offers"]
+    assert offer["ai_center_id"] == "pool"
+    made = job_tell(journey)
+    assert made["state"] == "completed"
+    placed = [replica for task in made["tasks"] for replica in task["placed"]]
+    assert {replica["ai_center_id"] for replica in placed} == {"pool"}
+    story = "\n".join(told)
+    assert "count goes to Our own pool (replicas: 1). Our own pool is best" in story
+    assert story.count("There is no other centre.") == 2
+    assert "| 1 to 1000 is 500500 in all" in story
+    assert story.count("| replica on ") == 2
+    # An engine that does not come is said, and hinders nothing else.
+    with pytest.MonkeyPatch.context() as patience:
+        patience.setattr(demo_centers, "PATIENCE_S", 0)
+        [trouble] = centers_join(operator, stack.var_dir, ["slurm", "local"])
+    assert trouble.startswith("Slurm of this machine takes no jobs after 0 s; see ")

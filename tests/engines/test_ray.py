@@ -23,10 +23,10 @@ from apps.centers.adapters.ray import records
 from apps.centers.adapters.ray.adapter import RayAdapter
 from apps.centers.adapters.ray.jobs import SCRIPT_BYTES_MAX
 from apps.centers.adapters.ray.logs import LogWindow
+from portal.devstack.engines.ray_install import ray_folder
 from portal.devstack.servers.processes import wait_until
 from tests.engines.engines import job
 from tests.harness.bad_network import Fault, with_body
-from tests.harness.ray_install import ray_folder
 
 pytestmark = pytest.mark.req("JC-6.4-5")
 WELL = {"address": "https://ray.example.org:8265"}

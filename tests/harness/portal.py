@@ -46,14 +46,15 @@ def portal_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
 
 @contextmanager
 def empty_centre(
-    tmp_path_factory: pytest.TempPathFactory, name: str, *, is_prepared: bool = True
+    tmp_path_factory: pytest.TempPathFactory, name: str, *, is_prepared: bool = True, **more: object
 ) -> Iterator[Stack]:
-    """A portal of `make serve`: no operator, no tenant, no node. Unprepared, it makes its database itself."""
+    """A portal of `make serve`: no operator, no tenant, no node. Unprepared, it makes its database itself. `more` is
+    for `Stack.in_folder`."""
     with own_environment():
         folder = open_folder(tmp_path_factory, name) / "var"
         if is_prepared:
             folder_prepare(folder, is_demo=False)
-        found = Stack.in_folder(folder, nodes=0, is_demo=False)
+        found = Stack.in_folder(folder, nodes=0, is_demo=False, **more)
         found.start()
         try:
             yield found

@@ -7,7 +7,7 @@ are those of the cycle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,17 +85,26 @@ class PolicyScore(NamedTuple):
 
 
 def evaluate(
-    snapshot: Snapshot, job: Job, task: Task, *, now: int, weights: Weights | None = None
+    snapshot: Snapshot,
+    job: Job,
+    task: Task,
+    *,
+    now: int,
+    weights: Weights | None = None,
+    taken: Mapping[tuple[str, str], int] | None = None,
 ) -> Evaluation:
     """Every centre of the snapshot before this task of this job, which need not be in the snapshot.
 
-    `weights` stand in for those of the job and of the settings, whose policies of weight 0 are told too.
+    `weights` stand in for those of the job and of the settings, whose policies of weight 0 are told too. `taken`: how
+    many replicas a cycle has bound since the snapshot, by centre and specification.
     """
     snapshot_check(snapshot)
     used = weights or job.weights or snapshot.settings.weights
     policies_check(used)
     factors = Factors(snapshot, now)
     room, ask = Room(factors), Ask(task, job, tuple(placed_of(factors, job)))
+    for (centre_id, spec_id), replicas in (taken or {}).items():
+        room.bind(factors.place[centre_id], spec_id, replicas)
     places = _candidates(factors, room, ask)
     policies = [policy_of(name) for name, _ in used]
     figures = _figures(policies, factors, room, ask)[:, places]

@@ -143,26 +143,48 @@ def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> CycleRepor
         bindings[binding.job_id].append(binding)
     waits: dict[str, tuple[Reason, ...]] = {each.task_id: each.reasons for each in decided.waiting}
     jobs = {job.id: job for job in snapshot.jobs}
-    placed = 0
+    placed, taken = 0, _Taken(snapshot, decided)
     for job_id, bound in bindings.items():
-        work = _Dispatch(snapshot, jobs[job_id], dispatching, decided.now)
+        work = _Dispatch(snapshot, jobs[job_id], dispatching, decided.now, taken)
         try:
             placed += work.carry_out(bound, actor=actor)
         except Exception:
             # One job that cannot be placed holds up no other; it goes on waiting.
             log.exception("the job %s was not placed", job_id)
             continue
+        finally:
+            taken.add(bound)
         waits |= work.waits
     _waits_keep(waits)
     return CycleReport(led=True, placed=placed, waiting=len(waits))
+
+
+class _Taken:
+    """What a plan binds, by centre and specification: all of it, and what of it comes before a job."""
+
+    def __init__(self, snapshot: Snapshot, decided: Plan) -> None:
+        self._specs = {task.id: task.spec_id for job in snapshot.jobs for task in job.tasks}
+        self.all = self.counted(decided.bindings)
+        self.before: Counter[tuple[str, str]] = Counter()
+
+    def counted(self, bindings: Iterable[Binding]) -> Counter[tuple[str, str]]:
+        """Replicas of these bindings."""
+        return Counter((code, self._specs[each.task_id]) for each in bindings for code in each.centre_ids)
+
+    def add(self, bindings: Iterable[Binding]) -> None:
+        """These come before the next job."""
+        self.before += self.counted(bindings)
 
 
 class _Dispatch:
     """Giving the replicas of one job to the centres that were chosen; a centre that refuses is followed by the next
     best."""
 
-    def __init__(self, snapshot: Snapshot, job: EngineJob, dispatching: Dispatching, now_s: int) -> None:
+    def __init__(
+        self, snapshot: Snapshot, job: EngineJob, dispatching: Dispatching, now_s: int, taken: _Taken
+    ) -> None:
         self._snapshot, self._job, self._dispatching, self._now_s = snapshot, job, dispatching, now_s
+        self._taken = taken
         self.waits: dict[str, tuple[Reason, ...]] = {}
 
     def carry_out(self, bindings: list[Binding], *, actor: Actor) -> int:
@@ -199,19 +221,30 @@ class _Dispatch:
 
     def _explained(
         self, bindings: Iterable[Binding], refusals: list[tuple[str, str, str]]
-    ) -> dict[str, Evaluation]:
+    ) -> dict[str, dict[str, Evaluation]]:
+        """By task and centre, how the centres stood when its first replica was given there: after all that the plan
+        had bound before."""
         by_task: dict[str, set[str]] = defaultdict(set)
         for task_id, code, _why in refusals:
             by_task[task_id].add(code)
-        found = {}
+        found: dict[str, dict[str, Evaluation]] = {}
         tasks = {task.id: task for task in self._job.tasks}
+        taken, job = Counter(self._taken.before), self._job
         for binding in bindings:
-            task = tasks[binding.task_id]
+            task, told = tasks[binding.task_id], found.setdefault(binding.task_id, {})
+            before = taken
             if binding.task_id in by_task:
                 task = replace(task, refused_by=task.refused_by | by_task[binding.task_id])
+                # It was given elsewhere once the whole plan stood.
+                before = self._taken.all - self._taken.counted([binding])
             if len(set(binding.centre_ids)) > 1:
                 task = replace(task, replicas=1)
-            found[binding.task_id] = evaluate(self._snapshot, self._job, task, now=self._now_s)
+            for code in binding.centre_ids:
+                if code not in told:
+                    told[code] = evaluate(self._snapshot, job, task, now=self._now_s, taken=before)
+                before = before + Counter({(code, task.spec_id): 1})
+                job = replace(job, placed=(*job.placed, code))
+            taken += self._taken.counted([binding])
         return found
 
 
@@ -222,7 +255,7 @@ def job_dispatch(
     job_id: str,
     bindings: list[Binding],
     refusals: list[tuple[str, str, str]],
-    explained: Mapping[str, Evaluation],
+    explained: Mapping[str, Mapping[str, Evaluation]],
 ) -> int:
     """Give the replicas of a job to their centres: each a remote task at the price of now, all in one transaction.
 
@@ -280,7 +313,13 @@ def _refusals_put(tasks: Mapping[str, Task], refusals: list[tuple[str, str, str]
 
 
 def _task_place(
-    job: Job, task: Task, binding: Binding, explained: Evaluation, now: datetime, *, actor: Actor
+    job: Job,
+    task: Task,
+    binding: Binding,
+    explained: Mapping[str, Evaluation],
+    now: datetime,
+    *,
+    actor: Actor,
 ) -> int:
     taken = set(task.attempts.filter(is_current=True).values_list("number", flat=True))
     missing = [number for number in range(task.replicas) if number not in taken]
@@ -313,8 +352,8 @@ def _task_place(
             ai_center_id=code,
             score=binding.score,
             replicas=count,
-            reasons=reasons_kept(explain(explained)),
-            standings=_standings(explained),
+            reasons=reasons_kept(explain(explained[code])),
+            standings=_standings(explained[code]),
         )
     if task.waits_for:
         task.waits_for = []

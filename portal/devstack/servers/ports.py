@@ -1,5 +1,6 @@
 """Ports on the loopback address."""
 
+import os
 import socket
 
 
@@ -35,3 +36,21 @@ def any_free(host: str = "127.0.0.1") -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
+
+
+def row_free(count: int, seed: int | None = None) -> int:
+    """The first of so many free ports in a row, looked for from a place that `seed` says, else this process's number.
+
+    All of them are below those that the kernel gives to connections that go out: none of these takes one meanwhile.
+    Raises OSError.
+    """
+    begin = (os.getpid() if seed is None else seed) % 50 * 100
+    for first in [*range(20000 + begin, 32000, count), *range(20000, 20000 + begin, count)]:
+        if row_is_free(first, count):
+            return first
+    raise OSError(f"no {count} free ports in a row")
+
+
+def row_is_free(first: int, count: int) -> bool:
+    """Whether servers could listen on all of so many ports in a row now."""
+    return all(is_free(port) for port in range(first, first + count))

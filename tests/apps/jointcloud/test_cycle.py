@@ -114,6 +114,40 @@ def test_a_sweep_follows_only_jobs_of_which_a_centre_has_news(submit, spec, cent
     assert attempts(jobs[0])[0].state == same.state
 
 
+@pytest.mark.req("JC-6.6.3-3")
+def test_why_a_centre_was_chosen_is_told_of_the_room_that_the_cycle_had_left(submit, spec, centre):
+    """The cheaper centre has room for the first task alone: of the others it is told that it had none."""
+    gpu1 = spec()
+    centre("lake", gpu1, used_gpu=7, prices={"gpu1": 10})
+    centre("hill", gpu1, used_gpu=5, prices={"gpu1": 1000})
+    submit(TASK, other("b"), other("c"))
+    split = submit(other("d", replicas=2, may_split=True))
+    assert cycle() == placing.CycleReport(led=True, placed=3, waiting=1)
+    told = {row.task.name: row for row in Decision.objects.filter(kind="placed").select_related("task")}
+    assert {name: row.ai_center_id for name, row in told.items()} == {
+        "train": "lake",
+        "b": "hill",
+        "c": "hill",
+    }
+    for name, row in told.items():
+        chosen = dict(row.reasons)
+        assert chosen["chosen"]["centre"] == row.ai_center_id, name
+        refused = {each["center"]: [code for code, _ in each["refused"]] for each in row.standings}
+        assert refused == ({"lake": [], "hill": []} if name == "train" else {"lake": ["no_room"], "hill": []})
+    assert not attempts(split)
+
+
+def test_each_centre_of_a_task_that_splits_is_told_why(submit, spec, centre):
+    gpu1 = spec()
+    centre("lake", gpu1, used_gpu=7, prices={"gpu1": 10})
+    centre("hill", gpu1, used_gpu=5, prices={"gpu1": 1000})
+    submit(other("d", replicas=4, may_split=True))
+    assert cycle().placed == 4
+    rows = list(Decision.objects.filter(kind="placed").order_by("ai_center_id"))
+    assert [(row.ai_center_id, row.replicas) for row in rows] == [("hill", 3), ("lake", 1)]
+    assert [dict(row.reasons)["chosen"]["centre"] for row in rows] == ["hill", "lake"]
+
+
 def test_one_sweep_runs_at_a_time(submit, spec, centre):
     centre("lake", spec())
     job = submit()

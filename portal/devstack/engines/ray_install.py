@@ -13,7 +13,7 @@ import venv
 from pathlib import Path
 
 _PATIENCE_S = 900
-LOCK = Path(__file__).parents[2] / "requirements" / "ray.txt"
+LOCK = Path(__file__).parents[3] / "requirements" / "ray.txt"
 
 
 def ray_folder() -> Path:
