@@ -36,10 +36,10 @@ def job_tell(journey: Journey, who: str = "alice") -> "JobOut":
     Raises JourneyFailed where it does not complete, or a replica has printed nothing.
     """
     user = journey.person(who)
-    job = user.job_submit("count and tell", [dict(task) for task in TASKS])
-    parts = " and ".join(f"“{task['name']}” (replicas: {task['replicas']})" for task in job["tasks"])
-    journey.step(f"{who} submits job {job['id']} over the computing network, of two tasks: {parts}")
-    job = journey.wait(f"the end of job {job['id']}", lambda: _ended(user, job["id"]))
+    asked = user.job_submit("count and tell", [dict(task) for task in TASKS])
+    parts = " and ".join(f"“{task['name']}” (replicas: {task['replicas']})" for task in asked["tasks"])
+    journey.step(f"{who} submits job {asked['id']} over the computing network, of two tasks: {parts}")
+    job: JobOut = journey.wait(f"the end of job {asked['id']}", lambda: _ended(user, asked["id"]))
     if job["state"] != "completed":
         raise JourneyFailed(f"job {job['id']} is {job['state']}: {job['reason']}")
     for task in job["tasks"]:

@@ -45,7 +45,8 @@ def row_free(count: int, seed: int | None = None) -> int:
     Raises OSError.
     """
     begin = (os.getpid() if seed is None else seed) % 50 * 100
-    for first in [*range(20000 + begin, 32000, count), *range(20000, 20000 + begin, count)]:
+    places: list[int] = [*range(20000 + begin, 32000, count), *range(20000, 20000 + begin, count)]
+    for first in places:
         if row_is_free(first, count):
             return first
     raise OSError(f"no {count} free ports in a row")
