@@ -27,7 +27,6 @@ for name, value in ENVIRONMENT.items():
 settings.register_profile(
     "weir", settings.get_profile("ci"), max_examples=examples(100), derandomize=not IS_SEARCH
 )
-_GC_AFTER = 20_000
 # Loading makes hundreds of thousands of objects that all stay: the collector looks for none that go meanwhile.
 gc.disable()
 
@@ -36,8 +35,6 @@ def pytest_collection_finish() -> None:
     """What is loaded by now is never looked through again."""
     gc.collect()
     gc.freeze()
-    # Tests make much that goes by itself: looking for circles after each 700 new objects takes a twentieth of the time.
-    gc.set_threshold(_GC_AFTER, 20, 20)
     gc.enable()
 
 
