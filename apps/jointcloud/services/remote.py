@@ -82,7 +82,12 @@ def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, acto
     )
     try:
         remote_task_request(
-            actor=actor, center=offer.center, key=row.key, message=message, owner=f"{OWNER}{job.job_id}"
+            actor=actor,
+            center=offer.center,
+            key=row.key,
+            message=message,
+            owner=f"{OWNER}{job.job_id}",
+            tenant=job.tenant.schema_name,
         )
     except WeirError as error:
         why = " ".join([str(error.message), *(str(text) for text in error.fields.values())])

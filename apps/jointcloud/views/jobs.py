@@ -102,7 +102,7 @@ def submit(request: PortalRequest) -> HttpResponse:
     text = told.get("more") or told.get("tasks", "1")
     count = min(int(text), _TASKS_MOST) if text.isascii() and text.isdigit() and len(text) < 4 else 1
     count = max(count, 1)
-    specs, centers = specs_plain(), centers_sampled()
+    specs, centers = specs_plain(), centers_sampled(request.actor.tenant)
     if request.method != "POST":
         form = JobForm(initial=request.GET.dict(), count=count, specs=specs, centers=centers)
         more = count + 1 if count < _TASKS_MOST else None

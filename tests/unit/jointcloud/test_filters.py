@@ -37,6 +37,16 @@ def test_at_the_limits_a_centre_is_a_candidate():
     assert why(snapshot(just, centre("b", failed_in_row=2, failed_at_s=NOW))) == ()
 
 
+@pytest.mark.req("PLAT-TEN-2")
+def test_a_centre_takes_jobs_of_the_tenants_alone_that_it_serves():
+    world = snapshot(centre("a", tenants=frozenset({"acme"})), centre("b", tenants=frozenset()), centre("c"))
+    refused = (reason(Code.NOT_SERVED, tenant="globex"),)
+    assert [why(world, name=name, tenant="globex") for name in "abc"] == [refused, refused, ()]
+    assert [why(world, name=name, tenant="acme") for name in "ac"] == [(), ()]
+    # A try that is of nobody in particular is of every centre.
+    assert [why(world, name=name) for name in "abc"] == [(), (), ()]
+
+
 @pytest.mark.req("JC-6.6.1b", "JC-6.1.2-T3.4")
 def test_the_specification_has_to_be_offered_for_the_type_of_job():
     world = snapshot(centre("a"))
