@@ -8,7 +8,7 @@ import pytest
 
 from apps.jointcloud.engine.reasons import Code, Reason, reason
 from apps.jointcloud.engine.types import Data, Image, Settings
-from tests.unit.jointcloud.networks import NOW, SPEC, centre, job, judged, planned, snapshot, task
+from tests.unit.jointcloud.networks import NOW, SPEC, centre, job, judged, planned, snapshot, task, where
 
 
 def why(world, ask=None, name="a", **more) -> tuple[Reason, ...]:
@@ -43,6 +43,12 @@ def test_a_centre_takes_jobs_of_the_tenants_alone_that_it_serves():
     refused = (reason(Code.NOT_SERVED, tenant="globex"),)
     assert [why(world, name=name, tenant="globex") for name in "abc"] == [refused, refused, ()]
     assert [why(world, name=name, tenant="acme") for name in "ac"] == [(), ()]
+    # In one cycle, too, where jobs that ask for the same follow each other.
+    jobs = tuple(job(task(f"t-{each}"), name=each, tenant=each) for each in ("acme", "globex", "acme2"))
+    only = snapshot(
+        centre("a", tenants=frozenset({"acme"})), centre("b", tenants=frozenset({"globex"})), jobs=jobs
+    )
+    assert where(only) == {"t-acme": ("a",), "t-globex": ("b",)}
     # A try that is of nobody in particular is of every centre.
     assert [why(world, name=name) for name in "abc"] == [(), (), ()]
 
