@@ -47,3 +47,10 @@ class CenterTakesNoWork(Conflict):
 
     code = "center_takes_no_work"
     default_cure = _("Choose another centre, or wait until it is available.")
+
+
+class CenterServesNot(Conflict):
+    """The centre does not serve the tenant whose work it is."""
+
+    code = "center_serves_not"
+    default_cure = _("Choose another centre, or ask the operators to let this one serve the tenant.")

@@ -8,12 +8,22 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.centers.adapters.kinds import CenterKind, KindField
-from apps.centers.models import GRADE_MOST, PRICE_MOST, SECONDS_MOST, Center, ResourceSpec, SpecOffer
+from apps.centers.models import (
+    GRADE_MOST,
+    PRICE_MOST,
+    SECONDS_MOST,
+    Center,
+    CenterTenant,
+    ResourceSpec,
+    SpecOffer,
+)
 from apps.centers.services.checks import VALUE_MOST
-from apps.centers.states import AMOUNT_LABELS, CenterStatus, ServiceType
+from apps.centers.services.tenants import ACCOUNT_MOST
+from apps.centers.states import AMOUNT_LABELS, CenterStatus, Serves, ServiceType
 from apps.centers.types import AMOUNTS, SPEC_AMOUNT_MOST
 from apps.kernel.forms import SoundForm
 from apps.kernel.unit_fields import MEMORY, SECONDS, UnitField
+from apps.tenancy.models import Tenant
 
 _MINOR = 100
 # What the form calls the fields of a kind, which may have names of ours.
@@ -95,6 +105,65 @@ class CenterForm(MarkedForm):
     def facts(self, given: dict[str, Any]) -> dict[str, Any]:
         """Of what was sent, what is said of the centre."""
         return {name: given[name] for name in self.base_fields}
+
+
+class ServesForm(MarkedForm):
+    """Whom a centre serves; where its kind keeps nobody apart, that all may share it is said beside it."""
+
+    mark = "serves"
+    serves = forms.ChoiceField(label=_("Sends work there"), choices=Serves.choices)
+
+    def __init__(self, *args: Any, kind: CenterKind, row: Center, **kwargs: Any) -> None:
+        kwargs["initial"] = {"serves": row.serves}
+        super().__init__(*args, **kwargs)
+        if not kind.keeps_apart:
+            field = forms.BooleanField(
+                label=_("Tenants may share this centre: I know that it does not keep their work apart."),
+                required=False,
+            )
+            self.fields["may_share"] = field
+            self.dress("may_share", field)
+
+
+ACCOUNT_PREFIX = "account_"
+
+
+class TenantForm(MarkedForm):
+    """A tenant of a centre, and the account there that its work runs under; left empty it is the centre's own."""
+
+    mark = "tenant"
+    tenant = forms.ChoiceField(label=_("Tenant"))
+
+    def __init__(
+        self,
+        *args: Any,
+        kind: CenterKind,
+        tenants: Iterable[Tenant],
+        row: CenterTenant | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if row is not None:
+            said = {f"{ACCOUNT_PREFIX}{name}": value for name, value in row.account.items()}
+            kwargs["initial"] = said | {"tenant": row.tenant.schema_name}
+        super().__init__(*args, **kwargs)
+        choice = self.fields["tenant"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [(each.schema_name, each.name) for each in tenants]
+        for each in kind.account_fields:
+            field = forms.CharField(
+                label=str(each.label),
+                help_text=str(each.help),
+                required=False,
+                max_length=ACCOUNT_MOST,
+                widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+            )
+            self.fields[f"{ACCOUNT_PREFIX}{each.name}"] = field
+            self.dress(f"{ACCOUNT_PREFIX}{each.name}", field)
+
+
+def account_values(kind: CenterKind, given: dict[str, Any]) -> dict[str, str]:
+    """Of what was sent, the values of an account of a kind."""
+    return {each.name: given[f"{ACCOUNT_PREFIX}{each.name}"] for each in kind.account_fields}
 
 
 class CredentialForm(MarkedForm):

@@ -1,12 +1,14 @@
 """What amounts are called on pages, and how they are said: with their units, never as codes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from apps.centers.adapters.base import Quantities
-from apps.centers.adapters.kinds import kinds
-from apps.centers.models import CenterSample
-from apps.centers.states import AMOUNT_LABELS
+from apps.centers.adapters.kinds import CenterKind, kinds
+from apps.centers.models import Center, CenterSample, CenterTenant
+from apps.centers.states import AMOUNT_LABELS, Serves
 from apps.centers.types import AMOUNTS
 
 ACCELERATORS = ("gpu", "npu", "mlu")
@@ -66,3 +68,42 @@ def kind_said(code: str) -> str:
     """What a kind of centre is called; its code where its adapter is installed no more."""
     found = kinds().get(code)
     return str(found.label) if found else code
+
+
+@dataclass(frozen=True, slots=True)
+class TenantsRow:
+    """A tenant that is named at a centre: `account` there, "" where it is the centre's own, which others may share."""
+
+    code: str
+    name: str
+    account: str
+    is_shared: bool
+    named: CenterTenant
+
+
+def tenants_said(center: Center, named: Iterable[CenterTenant]) -> list[TenantsRow]:
+    """The tenants of a centre, each with its account and whether others' work runs under that, too."""
+    rows = list(named)
+    kind = kinds().get(center.kind)
+    keeps_apart = kind is not None and kind.keeps_apart
+    labels = {field.name: str(field.label) for field in kind.account_fields} if kind else {}
+    sharers = sum(not each.account for each in rows) + (center.serves == Serves.ALL)
+    return [
+        TenantsRow(
+            code=each.tenant.schema_name,
+            name=each.tenant.name,
+            account=" · ".join(f"{labels.get(name, name)}: {value}" for name, value in each.account.items()),
+            is_shared=not keeps_apart and not each.account and sharers > 1,
+            named=each,
+        )
+        for each in rows
+    ]
+
+
+def sharing_said(kind: CenterKind | None) -> str:
+    """What tenants that share a centre of a kind can do to each other's work there; "" where it keeps them apart."""
+    if kind is not None and kind.keeps_apart:
+        return ""
+    if kind is not None and kind.sharing:
+        return str(kind.sharing)
+    return _("Nothing is known of whether a centre of this kind keeps the work of its tenants apart.")

@@ -6,7 +6,7 @@ from django.db.models.lookups import LessThan
 from django.utils.translation import gettext_lazy as _
 
 from apps.centers.adapters.base import Quantities
-from apps.centers.states import OPEN_STATES, CenterStatus, RemoteState, Trouble, Wanted
+from apps.centers.states import OPEN_STATES, CenterStatus, RemoteState, Serves, Trouble, Wanted
 from apps.centers.types import AMOUNT_MOST, AMOUNTS, SPEC_AMOUNT_MOST, quantity_texts
 
 # "Under 64 bytes" of tables 1 and 3.
@@ -41,7 +41,7 @@ class Center(models.Model):
     `revision` counts the changes of how it is reached: an answer to an older one is not believed. `status` is what its
     answers say of it; `is_drained` what an operator says: it gets no new work. `disbelieved_count`: how many reports of
     its jobs could not be true and changed nothing. `failing_since`: since when it was asked in vain, None once
-    it has answered; `error_at`: when it last was.
+    it has answered; `error_at`: when it last was. `serves`: whose work is sent there.
     """
 
     ai_center_id = models.CharField(_("number"), max_length=TEXT_BYTES, unique=True)
@@ -54,6 +54,7 @@ class Center(models.Model):
     settings = models.JSONField(default=dict, blank=True)
     revision = models.PositiveIntegerField(default=1)
     is_drained = models.BooleanField(_("gets no new work"), default=False)
+    serves = models.CharField(_("serves"), max_length=5, choices=Serves, default=Serves.NAMED)
     security_grade = models.PositiveSmallIntegerField(_("security grade"), default=1)
     stale_after_s = models.PositiveIntegerField(_("unknown after (s)"), default=30)
     lost_after_s = models.PositiveIntegerField(_("unavailable after (s)"), default=300)
@@ -75,6 +76,7 @@ class Center(models.Model):
             _short("center_name_short", "name"),
             _short("center_region_short", "region"),
             models.CheckConstraint(name="center_status", condition=Q(status__in=CenterStatus.values)),
+            models.CheckConstraint(name="center_serves", condition=Q(serves__in=Serves.values)),
             models.CheckConstraint(
                 name="center_place",
                 condition=Q(longitude=None, latitude=None)
@@ -120,6 +122,39 @@ class CenterCredential(models.Model):
 
     def __str__(self) -> str:
         return str(self.center_id)
+
+
+class CenterTenant(models.Model):
+    """A tenant that a centre serves by name, and the account there that its work runs under.
+
+    `account`: values by the names of the kind's `account_fields`; none: the centre's own account. No two tenants of a
+    centre have the same `holder`, which says whose account it is there, whatever it is charged to.
+    """
+
+    center = models.ForeignKey(Center, on_delete=models.CASCADE, related_name="tenants")
+    tenant = models.ForeignKey(
+        "tenancy.Tenant", on_delete=models.PROTECT, related_name="+", verbose_name=_("tenant")
+    )
+    account = models.JSONField(_("account there"), default=dict, blank=True)
+    holder = models.CharField(max_length=TEXT_BYTES, blank=True, editable=False)
+    changed_by = models.ForeignKey(
+        "identity.User", on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("set by")
+    )
+    changed_at = models.DateTimeField(_("set at"))
+
+    class Meta:
+        verbose_name = _("tenant of a centre")
+        verbose_name_plural = _("tenants of centres")
+        ordering = ["center", "tenant"]
+        constraints = [
+            models.UniqueConstraint(fields=["center", "tenant"], name="center_tenant_once"),
+            models.UniqueConstraint(
+                fields=["center", "holder"], name="center_holder_once", condition=~Q(holder="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} @ {self.center_id}"
 
 
 class CenterSample(models.Model):
@@ -317,6 +352,7 @@ class RemoteTask(models.Model):
     """One attempt of one replica at a centre: what was sent under a key, what is wanted of it, how far it is.
 
     `key` becomes the engine's own name of the job. `owner` says who asked, in words of the layer above alone.
+    `account`: what it runs under there, whatever becomes of its tenant's; none: the centre's own.
     `revision` counts its changes. `state_at`: since when it is so; `seen_at`: of which moment the centre's last report
     is. `sent_at`: when it was last begun to send. `is_left`: it counts as over, and the centre may still have it.
     """
@@ -324,6 +360,7 @@ class RemoteTask(models.Model):
     center = models.ForeignKey(Center, on_delete=models.PROTECT, related_name="remote_tasks")
     key = models.CharField(_("key"), max_length=TEXT_BYTES, unique=True)
     owner = models.CharField(_("for"), max_length=OWNER_MOST)
+    account = models.JSONField(default=dict, blank=True)
     quantities = models.JSONField(default=dict)
     image = models.CharField(_("image"), max_length=ERROR_MOST, blank=True)
     time_limit_s = models.PositiveIntegerField(_("time limit (s)"), null=True, blank=True)

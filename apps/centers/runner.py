@@ -1,7 +1,8 @@
 """One centre, asked again and again by whoever watches it, sent what is wanted there, and followed."""
 
 import logging
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
@@ -34,6 +35,8 @@ from apps.centers.states import RemoteState, Wanted
 from apps.kernel.actor import SYSTEM
 
 log = logging.getLogger("weir.centers")
+# The values of an account at the centre, by name.
+Account = tuple[tuple[str, str], ...]
 POLL_S = 5.0
 _POLL_LEAST_S = 1.0
 # A slow centre is asked for no more than this part of the time.
@@ -69,7 +72,10 @@ class CenterWatch:
         self._center_id = center_id
         self._holds = holds
         self._revision = 0
-        self._adapter: CenterAdapter | None = None
+        # By the account there that they act as; the centre's own has no fields.
+        self._adapters: dict[Account, CenterAdapter] = {}
+        # Accounts that the centre lets in no more: since when, by the questions of this watch.
+        self._barred: dict[Account, float] = {}
         self._failures = 0
         self._job_failures = 0
         self._ask_at_s = 0.0
@@ -116,7 +122,7 @@ class CenterWatch:
                 answer = center_asked(adapter)
                 if self._job_failures >= _JOB_FAILURES:
                     # Its figures alone no longer make it good: work there could be neither sent nor followed.
-                    self._followed(center, adapter)
+                    self._followed(center)
         except CenterError as error:
             self.close()
             self._failures += 1
@@ -131,17 +137,21 @@ class CenterWatch:
 
     def close(self) -> None:
         """Let go of connections to the centre."""
-        adapter, self._adapter = self._adapter, None
-        if adapter is not None:
+        adapters, self._adapters = self._adapters, {}
+        for adapter in adapters.values():
             # An outsider's adapter may raise anything.
             with suppress(Exception):
                 adapter.close()
 
-    def _adapter_of(self, center: Center) -> CenterAdapter:
-        if self._adapter is None or self._revision != center.revision:
+    def _adapter_of(self, center: Center, account: Mapping[str, str] | None = None) -> CenterAdapter:
+        """Its adapter as the centre's own account, or as a tenant's: what it tells is of that account alone."""
+        if self._revision != center.revision:
             self.close()
-            self._adapter, self._revision = center_adapter(center), center.revision
-        return self._adapter
+            self._revision = center.revision
+        key = _account_key(account)
+        if key not in self._adapters:
+            self._adapters[key] = center_adapter(center, account)
+        return self._adapters[key]
 
     def _pause_s(self, center: Center, took_s: float) -> float:
         if self._failures:
@@ -177,9 +187,9 @@ class CenterWatch:
                 self._refuse(center)
                 return False
             if monotonic() >= self._follow_at_s:
-                self._followed(center, adapter)
-            are_left = self._stop(center, adapter)
-            return not self._is_held and (self._send_new(center, adapter) or are_left)
+                self._followed(center)
+            are_left = self._stop(center)
+            return not self._is_held and (self._send_new(center) or are_left)
         except CenterError as error:
             log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
             self._follow_at_s = monotonic() + POLL_S
@@ -188,11 +198,11 @@ class CenterWatch:
                 self._ask_at_s = monotonic()
             return False
 
-    def _followed(self, center: Center, adapter: CenterAdapter) -> None:
+    def _followed(self, center: Center) -> None:
         """Follow, and count how often that has failed in a row."""
         began_s, self._again_from_s = monotonic(), None
         try:
-            self._follow(center, adapter)
+            self._follow(center)
         except CenterError:
             self._job_failures += 1
             raise
@@ -200,15 +210,44 @@ class CenterWatch:
         self._follow_at_s = monotonic() + self._follow_pause_s(center, monotonic() - began_s)
 
     def _refuse(self, center: Center) -> None:
-        for pk in remote_tasks_new(center, _SENDS_MOST):
-            if send_begin(actor=SYSTEM, pk=pk, holds=self._holds) is not None:
-                send_refused(actor=SYSTEM, pk=pk, cause="The adapter of this centre sends no jobs.")
+        for row in remote_tasks_new(center, _SENDS_MOST):
+            if send_begin(actor=SYSTEM, pk=row.pk, holds=self._holds) is not None:
+                send_refused(actor=SYSTEM, pk=row.pk, cause="The adapter of this centre sends no jobs.")
 
-    def _follow(self, center: Center, adapter: CenterAdapter) -> None:
+    def _follow(self, center: Center) -> None:
         rows = remote_tasks_sent(center)
         there = {row.pk for row in rows}
         self._missing = {pk: since_s for pk, since_s in self._missing.items() if pk in there}
         self._stopped = {pk: at_s for pk, at_s in self._stopped.items() if pk in there}
+        of_account: dict[Account, list[RemoteTask]] = defaultdict(list)
+        for row in rows:
+            of_account[_account_key(row.account)].append(row)
+        self._barred = {key: since_s for key, since_s in self._barred.items() if key in of_account}
+        for key, part in of_account.items():
+            try:
+                self._follow_account(center, part)
+            except CenterRefused as error:
+                if not key:
+                    raise
+                self._bar(center, key, part, error)
+            else:
+                self._barred.pop(key, None)
+
+    def _bar(self, center: Center, key: Account, rows: list[RemoteTask], error: CenterRefused) -> None:
+        """One account that the centre does not let in holds up no other's work: what is there of it is lost after the
+        time after which a centre is."""
+        if key not in self._barred:
+            words = "centre %s does not let the account %s in: %s"
+            log.warning(words, center.ai_center_id, dict(key), error_text(error))
+        if monotonic() - self._barred.setdefault(key, monotonic()) < center.lost_after_s:
+            return
+        cause = f"The centre did not let its account in for {center.lost_after_s} s: {error_text(error)}"
+        for row in rows:
+            remote_task_lose(actor=SYSTEM, pk=row.pk, cause=cause[:500])
+
+    def _follow_account(self, center: Center, rows: list[RemoteTask]) -> None:
+        """Follow what was sent under one account."""
+        adapter = self._adapter_of(center, rows[0].account)
         for first in range(0, len(rows), _KEYS_MOST):
             part = rows[first : first + _KEYS_MOST]
             asked_at = timezone.now()
@@ -220,7 +259,7 @@ class CenterWatch:
             for row in part:
                 seen = found.get(row.key)
                 if seen is None:
-                    self._absent(center, adapter, row)
+                    self._absent(center, row)
                     continue
                 self._missing.pop(row.pk, None)
                 if seen.others:
@@ -239,7 +278,7 @@ class CenterWatch:
             self._told.add(what)
             log.warning("centre %s is not believed: %s", center.ai_center_id, what)
 
-    def _absent(self, center: Center, adapter: CenterAdapter, row: RemoteTask) -> None:
+    def _absent(self, center: Center, row: RemoteTask) -> None:
         """The centre does not know a job that was sent."""
         if row.sent_at is not None and timezone.now() - row.sent_at < timedelta(seconds=SETTLE_S):
             # What was asked for may still be under way.
@@ -253,7 +292,7 @@ class CenterWatch:
         elif row.desired == Wanted.STOP:
             send_dropped(actor=SYSTEM, pk=row.pk)
         elif self._may_send_again():
-            self._is_held = not self._send(center, adapter, row.pk, row.key)
+            self._is_held = not self._send(center, row)
 
     def _may_send_again(self) -> bool:
         """What is left waits for the next turn: the centre is asked what it holds between."""
@@ -261,7 +300,7 @@ class CenterWatch:
             self._again_from_s = monotonic()
         return not self._is_held and monotonic() - self._again_from_s <= _SENDING_S
 
-    def _stop(self, center: Center, adapter: CenterAdapter) -> bool:
+    def _stop(self, center: Center) -> bool:
         """Ask of what is to end that it does; whether some is left for the next turn, before which the centre is asked
         what it holds and followed where that is due."""
         began_s = monotonic()
@@ -275,7 +314,7 @@ class CenterWatch:
                 return True
             self._stopped[row.pk] = now_s
             try:
-                job_stopped(adapter, row.native_id)
+                job_stopped(self._adapter_of(center, row.account), row.native_id)
             except CenterRefused as error:
                 # What has become of it is told when it is followed.
                 log.warning(
@@ -285,18 +324,18 @@ class CenterWatch:
             self._follow_at_s = min(self._follow_at_s, now_s + 1.0)
         return False
 
-    def _send_new(self, center: Center, adapter: CenterAdapter) -> bool:
+    def _send_new(self, center: Center) -> bool:
         rows, began_s = remote_tasks_new(center, _SENDS_MOST), monotonic()
-        keys = dict(RemoteTask.objects.filter(pk__in=rows).values_list("pk", "key"))
-        for place, pk in enumerate(rows):
+        for place, row in enumerate(rows):
             if monotonic() - began_s > _SENDING_S:
                 return place < len(rows)
-            if pk in keys and not self._send(center, adapter, pk, keys[pk]):
+            if not self._send(center, row):
                 return False
         return len(rows) == _SENDS_MOST
 
-    def _send(self, center: Center, adapter: CenterAdapter, pk: int, key: str) -> bool:
+    def _send(self, center: Center, row: RemoteTask) -> bool:
         """Send one job; whether another may be sent now."""
+        pk, key = row.pk, row.key
         if not self._holds():
             log.warning("another process sends to centre %s now", center.ai_center_id)
             return False
@@ -304,7 +343,7 @@ class CenterWatch:
         if message is None:
             return True
         try:
-            native_id = job_sent(adapter, message, key)
+            native_id = job_sent(self._adapter_of(center, row.account), message, key)
         except CenterRefused as error:
             send_refused(actor=SYSTEM, pk=pk, cause=error_text(error))
         except CenterError as error:
@@ -316,3 +355,7 @@ class CenterWatch:
         else:
             send_taken(actor=SYSTEM, pk=pk, native_id=native_id)
         return True
+
+
+def _account_key(account: Mapping[str, str] | None) -> Account:
+    return tuple(sorted((account or {}).items()))

@@ -3,18 +3,20 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from django.db.models import Case, Count, Prefetch, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, OuterRef, Prefetch, Q, QuerySet, When
 from django.utils.translation import gettext as _
 
-from apps.centers.models import Center, RemoteTask, ResourceSpec, SpecOffer
-from apps.centers.states import OPEN_STATES, SENT_STATES, RemoteState, Wanted
+from apps.centers.models import Center, CenterTenant, RemoteTask, ResourceSpec, SpecOffer
+from apps.centers.states import OPEN_STATES, SENT_STATES, RemoteState, Serves, Wanted
 from apps.kernel.errors import NotFound
 
 
 def center_list(*, search: str = "", status: str = "") -> QuerySet[Center]:
-    """The centres, each with its last sample and `offer_count`; those whose code, name or region contains `search`, in
-    a status or in any."""
-    rows = Center.objects.select_related("sample").annotate(offer_count=Count("offers"))
+    """The centres, each with its last sample, its tenants and `offer_count`; those whose code, name or region
+    contains `search`, in a status or in any."""
+    named = Prefetch("tenants", CenterTenant.objects.select_related("tenant").order_by("tenant__name", "pk"))
+    rows = Center.objects.select_related("sample").prefetch_related(named)
+    rows = rows.annotate(offer_count=Count("offers"))
     if search:
         rows = rows.filter(
             Q(ai_center_id__icontains=search) | Q(name__icontains=search) | Q(region__icontains=search)
@@ -22,9 +24,30 @@ def center_list(*, search: str = "", status: str = "") -> QuerySet[Center]:
     return rows.filter(status=status) if status else rows
 
 
-def centers_sampled() -> QuerySet[Center]:
-    """All centres by code, each with its last sample."""
-    return Center.objects.select_related("sample").order_by("ai_center_id")
+def centers_serving(tenant: str) -> Q:
+    """Of centres those that serve the tenant of this code."""
+    named = CenterTenant.objects.filter(center=OuterRef("pk"), tenant__schema_name=tenant)
+    return Q(serves=Serves.ALL) | Q(Exists(named))
+
+
+def centers_sampled(tenant: str = "") -> QuerySet[Center]:
+    """All centres by code, each with its last sample; with a tenant's code those that serve it."""
+    rows = Center.objects.select_related("sample").order_by("ai_center_id")
+    return rows.filter(centers_serving(tenant)) if tenant else rows
+
+
+def tenants_named() -> dict[int, frozenset[str]]:
+    """By the key of each centre the codes of the tenants that are named there; a centre without any is not in it."""
+    found: dict[int, set[str]] = {}
+    for pk, code in CenterTenant.objects.order_by().values_list("center", "tenant__schema_name"):
+        found.setdefault(pk, set()).add(code)
+    return {pk: frozenset(codes) for pk, codes in found.items()}
+
+
+def center_tenants(center: Center) -> list[CenterTenant]:
+    """The tenants that are named at a centre, by name, each with who named it."""
+    rows = CenterTenant.objects.filter(center=center).select_related("tenant", "changed_by")
+    return list(rows.order_by("tenant__name", "pk"))
 
 
 def center_names() -> dict[str, str]:
@@ -96,9 +119,11 @@ def offer_list(*, search: str = "") -> QuerySet[SpecOffer]:
     )
 
 
-def center_codes(codes: Collection[str]) -> set[str]:
-    """Those of `codes` that a centre has."""
+def center_codes(codes: Collection[str], tenant: str = "") -> set[str]:
+    """Those of `codes` that a centre has, with a tenant's code one that serves it."""
     rows = Center.objects.filter(ai_center_id__in=[code for code in codes if code.isprintable()])
+    if tenant:
+        rows = rows.filter(centers_serving(tenant))
     return set(rows.values_list("ai_center_id", flat=True))
 
 
@@ -144,10 +169,10 @@ def remote_task_count(center: Center) -> int:
     return RemoteTask.objects.filter(center=center, state__in=OPEN_STATES).count()
 
 
-def remote_tasks_new(center: Center, most: int) -> list[int]:
-    """The keys of rows that are to be sent to a centre and never were, oldest first."""
+def remote_tasks_new(center: Center, most: int) -> list[RemoteTask]:
+    """What is to be sent to a centre and never was, oldest first."""
     rows = RemoteTask.objects.filter(center=center, state=RemoteState.NEW, desired=Wanted.RUN)
-    return list(rows.order_by("pk").values_list("pk", flat=True)[:most])
+    return list(rows.order_by("pk")[:most])
 
 
 def remote_tasks_sent(center: Center) -> list[RemoteTask]:

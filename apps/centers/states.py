@@ -11,6 +11,13 @@ class CenterStatus(models.IntegerChoices):
     UNKNOWN = 2, _("Unknown")
 
 
+class Serves(models.TextChoices):
+    """Whose work is sent to a centre."""
+
+    NAMED = "named", _("Tenants that are named")
+    ALL = "all", _("All tenants")
+
+
 class Trouble(models.TextChoices):
     """Why a centre's last call did not do what was asked."""
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.centers.views import actions, pages
+from apps.centers.views import actions, pages, tenants
 
 app_name = "centers"
 urlpatterns = [
@@ -9,6 +9,10 @@ urlpatterns = [
     path("centers/<slug:ai_center_id>/", pages.center, name="center"),
     path("centers/<slug:ai_center_id>/change/", actions.change, name="change"),
     path("centers/<slug:ai_center_id>/credential/", actions.credential, name="credential"),
+    path("centers/<slug:ai_center_id>/tenants/", tenants.tenants, name="tenants"),
+    path("centers/<slug:ai_center_id>/tenants/serves/", tenants.serves, name="tenants_serves"),
+    path("centers/<slug:ai_center_id>/tenants/name/", tenants.name, name="tenants_name"),
+    path("centers/<slug:ai_center_id>/tenants/<slug:tenant>/remove/", tenants.remove, name="tenants_remove"),
     path("centers/<slug:ai_center_id>/<slug:what>/", actions.act, name="act"),
     path("network-specs/", pages.specs, name="specs"),
     path("network-specs/new/", actions.spec_new, name="spec_new"),

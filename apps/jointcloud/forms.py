@@ -26,6 +26,7 @@ from apps.jointcloud.text import MODEL_NAMES, policy_name
 from apps.jointcloud.types import JobRequest, TaskRequest
 from apps.kernel.forms import SoundForm
 from apps.kernel.unit_fields import SECONDS, UnitField
+from apps.tenancy.models import Tenant
 
 WEIGHT_PREFIX = "weight_"
 _GB = 10**9
@@ -107,9 +108,25 @@ class TryForm(WeighedForm):
     )
 
     def __init__(
-        self, *args: Any, specs: Iterable[ResourceSpec], centers: Iterable[Center], **kwargs: Any
+        self,
+        *args: Any,
+        specs: Iterable[ResourceSpec],
+        centers: Iterable[Center],
+        tenants: Iterable[Tenant] | None = None,
+        **kwargs: Any,
     ) -> None:
+        """`tenants`: of whom the job may be, for operators; None: it is of the tenant who tries."""
         super().__init__(*args, **kwargs)
+        if tenants is not None:
+            whose = [("", _("nobody in particular")), *((row.schema_name, row.name) for row in tenants)]
+            field = forms.ChoiceField(
+                label=_("Of the tenant"),
+                choices=whose,
+                required=False,
+                help_text=_("Only a centre that serves it is a candidate."),
+            )
+            self.fields["tenant"] = field
+            self.dress("tenant", field)
         offered = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
         self.has_specs = bool(offered)
         for name, choices in (

@@ -43,6 +43,7 @@ _OF_CENTRE: Mapping[AnyCode, str] = {
         "The centre was last heard of %(age_s)s s ago; after %(limit_s)s s its figures do not count."
     ),
     Code.DRAINED: gettext_noop("The centre is being drained: it gets no new work."),
+    Code.NOT_SERVED: gettext_noop("The centre does not serve the tenant %(tenant)s."),
     Code.COOLING_OFF: gettext_noop(
         "The last %(failures)s dispatches to the centre failed: it rests for a while."
     ),
@@ -66,6 +67,7 @@ _COUNTED: Mapping[AnyCode, str] = {
     Code.UNAVAILABLE: gettext_noop("Not available: %(centres)s centres."),
     Code.STALE: gettext_noop("Not heard of lately: %(centres)s centres."),
     Code.DRAINED: gettext_noop("Being drained: %(centres)s centres."),
+    Code.NOT_SERVED: gettext_noop("Do not serve this tenant: %(centres)s centres."),
     Code.COOLING_OFF: gettext_noop("Resting after failures: %(centres)s centres."),
     Code.NOT_NAMED: gettext_noop("Not named for the task: %(centres)s centres."),
     Code.REFUSED_IT: gettext_noop("Refused the task in this cycle: %(centres)s centres."),

@@ -260,17 +260,20 @@ class CategoryOut(TypedDict):
     is_enabled: bool
 
 
-class CenterIn(TypedDict):
+class CenterTenantIn(TypedDict):
+    account: NotRequired[dict[str, str]]
+
+
+class CenterTenantOut(TypedDict):
+    """
+    A tenant that a centre serves by name. `account`: the account there that its work runs under; empty: the
+    centre's own.
+    """
+
+    tenant: str
     name: str
-    region: NotRequired[str]
-    geometry: NotRequired[list[float] | None]
-    security_grade: NotRequired[int]
-    stale_after_s: NotRequired[int]
-    lost_after_s: NotRequired[int]
-    settings: NotRequired[dict[str, str]]
-    credential: NotRequired[dict[str, str]]
-    ai_center_id: str
-    kind: str
+    account: dict[str, str]
+    changed_at: str
 
 
 class ChangeIn(TypedDict):
@@ -2927,18 +2930,42 @@ class CaseOut(TypedDict):
     updated_at: str
 
 
+class CenterIn(TypedDict):
+    name: str
+    region: NotRequired[str]
+    geometry: NotRequired[list[float] | None]
+    security_grade: NotRequired[int]
+    stale_after_s: NotRequired[int]
+    lost_after_s: NotRequired[int]
+    settings: NotRequired[dict[str, str]]
+    credential: NotRequired[dict[str, str]]
+    ai_center_id: str
+    kind: str
+    serves: NotRequired[Literal["named", "all"] | None]
+    may_share: NotRequired[bool]
+    tenants: NotRequired[list[str]]
+
+
 class CenterKindOut(TypedDict):
-    """A kind of centre, and what is to be filled in for one of it."""
+    """
+    A kind of centre, and what is to be filled in for one of it. `keeps_apart`: whether it keeps tenants' work apart
+    by itself; `sharing`: what tenants that share one can do to each other's work; `account_inputs`: what is filled in
+    for the account there of a tenant's own.
+    """
 
     code: str
     label: str
     inputs: list[KindFieldOut]
+    keeps_apart: bool
+    sharing: str
+    account_inputs: list[KindFieldOut]
 
 
 class CenterOut(TypedDict):
     """
     Table 1, what is set of the centre beside it, and its last answer. `status`: 0 unavailable, 1 available,
     2 unknown. `geometry`: [longitude, latitude]. `disbelieved_count`: reports of its jobs that could not be true.
+    `serves`: "all" tenants, or those "named" in `tenants` alone.
     """
 
     ai_center_id: str
@@ -2959,6 +2986,13 @@ class CenterOut(TypedDict):
     monitoring: MonitoringOut | None
     trouble: TroubleOut | None
     disbelieved_count: int
+    serves: Literal["named", "all"]
+    tenants: list[CenterTenantOut]
+
+
+class CenterServesIn(TypedDict):
+    serves: Literal["named", "all"]
+    may_share: NotRequired[bool]
 
 
 class ChangeOut(TypedDict):
@@ -4107,6 +4141,7 @@ class PlacementTryIn(TypedDict):
     job_type: NotRequired[Literal["interactive", "batch", "streaming"] | Literal[""]]
     is_gang: NotRequired[bool]
     weights: NotRequired[dict[str, str] | None]
+    tenant: NotRequired[str]
 
 
 class PoolFiguresOut(TypedDict):

@@ -52,6 +52,21 @@ class Network(Calls):
         """Give it another credential, once it takes it."""
         return self.call("PUT", f"centers/{code}/credential", {"credential": dict(credential)})
 
+    def center_serves(self, code: str, serves: str, *, may_share: bool = False) -> CenterOut:
+        """Send it the work of "all" tenants, or of those that are "named" alone. `may_share`: that they may
+        share it."""
+        return self.call("PUT", f"centers/{code}/serves", {"serves": serves, "may_share": may_share})
+
+    def center_tenant_set(
+        self, code: str, tenant: str, account: Mapping[str, str] | None = None
+    ) -> CenterOut:
+        """Have it serve a tenant, whose work runs there under `account`, or else under the centre's own."""
+        return self.call("PUT", f"centers/{code}/tenants/{tenant}", {"account": dict(account or {})})
+
+    def center_tenant_remove(self, code: str, tenant: str) -> None:
+        """Take a tenant off it: nothing new of its is sent there."""
+        self.call("DELETE", f"centers/{code}/tenants/{tenant}")
+
     def center_act(self, code: str, act: str) -> CenterOut:
         """`drain`, `undrain`, or `sample`: ask it now what it holds."""
         return self.post(f"centers/{code}/{act}")

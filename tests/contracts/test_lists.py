@@ -66,6 +66,7 @@ NO_LISTS = {
     "billing/_costs.html": _FIGURES,
     "catalog/operator/_process_version.html": _PART,
     "centers/_center.html": _PART,
+    "centers/_served.html": _PART,
     "centers/_spec.html": _PART,
     "console/_components.html": "what a list looks like, for who writes pages",
     "console/help/_fields.html": _PART,

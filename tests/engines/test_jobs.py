@@ -49,6 +49,8 @@ def centers(committed, engine, settings, monkeypatch):
             kind=engine.kind,
             settings=engine.settings,
             secrets=engine.secrets,
+            serves="all",
+            may_share=True,
             facts={"name": code.title()},
         )
         offer_set(actor=SYSTEM, resource_spec_id="small", ai_center_id=code, price_minor=price)

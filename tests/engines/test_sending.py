@@ -34,6 +34,8 @@ def center(committed, engine, settings, monkeypatch):
         kind=engine.kind,
         settings=engine.settings,
         secrets=engine.secrets,
+        serves="all",
+        may_share=True,
         facts={"name": "Engine", "stale_after_s": 2, "lost_after_s": 8},
     )
 

@@ -48,12 +48,22 @@ class KindField:
 
 @dataclass(frozen=True, slots=True)
 class CenterKind:
-    """A kind of centre. `path` is "module:class" of its adapter, made as the call that `AdapterMaker` describes."""
+    """A kind of centre. `path` is "module:class" of its adapter, made as the call that `AdapterMaker` describes.
+
+    `keeps_apart`: whether such a centre itself keeps the work of one tenant from that of all others, whatever is filled
+    in; a new one then serves all tenants. `sharing`: what tenants that share one can do to each other's work there.
+    `account_fields`: what is filled in for the account there that a tenant's work runs under, whose it is first; none
+    where all work of a centre has one account. The adapter is given their values among the settings, each as "tenant_"
+    and its name.
+    """
 
     code: str
     label: str | Promise
     fields: tuple[KindField, ...]
     path: str
+    keeps_apart: bool = False
+    sharing: str | Promise = ""
+    account_fields: tuple[KindField, ...] = ()
 
     @property
     def has_secrets(self) -> bool:
@@ -89,6 +99,25 @@ KINDS: dict[str, CenterKind] = {
         code="slurm",
         label=_("Slurm"),
         path="apps.centers.adapters.slurm.adapter:SlurmAdapter",
+        sharing=_(
+            "Tenants without a user of their own there share the centre's user: what one of them runs can read what"
+            " the others' work has written or been started with, and end it. A user of its own keeps a tenant apart."
+        ),
+        account_fields=(
+            KindField(
+                "user",
+                _("User there"),
+                help=_(
+                    "Whose name this tenant's jobs run under, and nobody else's: not root, not Slurm's own, not the"
+                    " centre's. It has a folder of its name in the work folder, closed to others. Wants a signing key."
+                ),
+                is_required=True,
+            ),
+            KindField(
+                "account", _("Account"), help=_("That its jobs are charged to there. Empty: the centre's.")
+            ),
+            KindField("partition", _("Partition"), help=_("Empty: the centre's.")),
+        ),
         fields=(
             _ADDRESS,
             _AUTHORITY,
@@ -143,6 +172,10 @@ KINDS: dict[str, CenterKind] = {
         code="ray",
         label=_("Ray"),
         path="apps.centers.adapters.ray.adapter:RayAdapter",
+        sharing=_(
+            "All work at a Ray cluster runs as one user: what one tenant runs can read what others' work has written or"
+            " been started with, and end it. Only another cluster keeps tenants apart."
+        ),
         fields=(
             replace(
                 _ADDRESS,
@@ -177,13 +210,19 @@ def kinds() -> Mapping[str, CenterKind]:
 
 
 def adapter_of(
-    kind: str, settings: Mapping[str, str], secrets: Mapping[str, str], *, local_addresses: bool
+    kind: str,
+    settings: Mapping[str, str],
+    secrets: Mapping[str, str],
+    *,
+    local_addresses: bool,
+    account: Mapping[str, str] | None = None,
 ) -> CenterAdapter:
     """The adapter of one centre; nothing is asked of the centre yet.
 
-    `settings` and `secrets` are values by the names of the kind's fields. `local_addresses` lets it connect to this
-    machine and its link. Raises `CenterRefused` for no such kind, for a field that lacks or is of no kind's, and for a
-    value that cannot be.
+    `settings` and `secrets` are values by the names of the kind's fields, `account` by those of its `account_fields`:
+    the adapter then sends, sees, stops and reads what is that account's alone. `local_addresses` lets it connect to
+    this machine and its link. Raises `CenterRefused` for no such kind, for a field that lacks or is of no kind's, and
+    for a value that cannot be.
     """
     found = kinds().get(kind)
     if found is None:
@@ -197,7 +236,22 @@ def adapter_of(
     if given - known:
         names = ", ".join(sorted(name for name, _secret in given - known))
         raise CenterRefused(_now("A centre of this kind has no such field: %(names)s.") % {"names": names})
-    return _maker(found.path)(settings, secrets, local_addresses)
+    return _maker(found.path)(
+        {**settings, **_account_settings(found, account or {})}, secrets, local_addresses
+    )
+
+
+def _account_settings(kind: CenterKind, account: Mapping[str, str]) -> dict[str, str]:
+    known = {field.name for field in kind.account_fields}
+    if unknown := account.keys() - known:
+        raise CenterRefused(
+            _now("An account at a centre of this kind has no such field: %(names)s.")
+            % {"names": ", ".join(sorted(unknown))}
+        )
+    for field in kind.account_fields if account else ():
+        if field.is_required and not account.get(field.name, "").strip():
+            raise CenterRefused(_now("%(field)s is to be filled in.") % {"field": field.label})
+    return {f"tenant_{name}": value for name, value in account.items()}
 
 
 def _maker(path: str) -> AdapterMaker:

@@ -10,11 +10,12 @@ from apps.centers.models import (
     PRICE_MOST,
     SECONDS_MOST,
     Center,
+    CenterTenant,
     RemoteTask,
     ResourceSpec,
     SpecOffer,
 )
-from apps.centers.states import ServiceType
+from apps.centers.states import Serves, ServiceType
 from apps.centers.types import AMOUNTS
 from apps.identity.api.sound import ProgramField, SoundSerializer
 
@@ -29,11 +30,29 @@ class KindFieldOut(serializers.Serializer[Any]):
 
 
 class CenterKindOut(serializers.Serializer[Any]):
-    """A kind of centre, and what is to be filled in for one of it."""
+    """A kind of centre, and what is to be filled in for one of it. `keeps_apart`: whether it keeps tenants' work apart
+    by itself; `sharing`: what tenants that share one can do to each other's work; `account_inputs`: what is filled in
+    for the account there of a tenant's own."""
 
     code = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
     inputs = KindFieldOut(many=True, source="fields")
+    keeps_apart = serializers.BooleanField()
+    sharing = serializers.CharField(allow_blank=True)
+    account_inputs = KindFieldOut(many=True, source="account_fields")
+
+
+class CenterTenantOut(serializers.ModelSerializer[CenterTenant]):
+    """A tenant that a centre serves by name. `account`: the account there that its work runs under; empty: the
+    centre's own."""
+
+    tenant = serializers.CharField(source="tenant.schema_name", read_only=True)
+    name = serializers.CharField(source="tenant.name", read_only=True)
+    account = serializers.DictField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = CenterTenant
+        fields = ["tenant", "name", "account", "changed_at"]
 
 
 class QuantitiesOut(serializers.Serializer[Any]):
@@ -83,20 +102,22 @@ class TroubleOut(serializers.Serializer[Any]):
 
 class CenterOut(serializers.ModelSerializer[Center]):
     """Table 1, what is set of the centre beside it, and its last answer. `status`: 0 unavailable, 1 available,
-    2 unknown. `geometry`: [longitude, latitude]. `disbelieved_count`: reports of its jobs that could not be true."""
+    2 unknown. `geometry`: [longitude, latitude]. `disbelieved_count`: reports of its jobs that could not be true.
+    `serves`: "all" tenants, or those "named" in `tenants` alone."""
 
     geometry = serializers.ListField(child=serializers.FloatField(), allow_null=True, read_only=True)
     settings = serializers.DictField(child=serializers.CharField(), read_only=True)
     resources = serializers.SerializerMethodField()
     monitoring = serializers.SerializerMethodField()
     trouble = serializers.SerializerMethodField()
+    tenants = CenterTenantOut(many=True, read_only=True)
 
     class Meta:
         model = Center
         fields = [
             "ai_center_id", "name", "region", "status", "geometry", "created_at", "updated_at", "kind", "settings",
             "is_drained", "security_grade", "stale_after_s", "lost_after_s", "answered_at", "resources", "monitoring",
-            "trouble", "disbelieved_count",
+            "trouble", "disbelieved_count", "serves", "tenants",
         ]  # fmt: skip
 
     @extend_schema_field(QuantitiesOut(allow_null=True))
@@ -184,6 +205,36 @@ class CenterIn(CenterChangeIn):
         default=dict,
         write_only=True,
         help_text="Values of the kind's secret fields: sealed, never shown again.",
+    )
+    serves = serializers.ChoiceField(
+        choices=Serves.choices,
+        default=None,
+        allow_null=True,
+        help_text="Whose work is sent there. Nothing: all tenants' where its kind keeps them apart, else that of "
+        "`tenants` alone.",
+    )
+    may_share = serializers.BooleanField(default=False, help_text="As when it is set later.")
+    tenants = serializers.ListField(
+        child=serializers.CharField(max_length=63),
+        default=list,
+        max_length=1000,
+        help_text="Codes of tenants that it serves under its own account.",
+    )
+
+
+class CenterServesIn(SoundSerializer):
+    serves = serializers.ChoiceField(choices=Serves.choices)
+    may_share = serializers.BooleanField(
+        default=False,
+        help_text="Said where a kind that does not keep tenants apart is to serve all: that they may share the centre.",
+    )
+
+
+class CenterTenantIn(SoundSerializer):
+    account = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=63),
+        default=dict,
+        help_text="Values of the kind's `account_inputs`; nothing: its work runs under the centre's own account.",
     )
 
 

@@ -11,6 +11,12 @@ urlpatterns = [
         views.CenterCredentialView.as_view(),
         name="center_credential",
     ),
+    path("centers/<str:ai_center_id>/serves", views.CenterServesView.as_view(), name="center_serves"),
+    path(
+        "centers/<str:ai_center_id>/tenants/<str:tenant>",
+        views.CenterTenantView.as_view(),
+        name="center_tenant",
+    ),
     path("centers/<str:ai_center_id>/drain", views.CenterDrainView.as_view(), name="center_drain"),
     path("centers/<str:ai_center_id>/undrain", views.CenterUndrainView.as_view(), name="center_undrain"),
     path("centers/<str:ai_center_id>/sample", views.CenterSampleView.as_view(), name="center_sample"),

@@ -33,6 +33,7 @@ from apps.centers.services.specs import (
     resource_spec_make,
     resource_spec_remove,
 )
+from apps.centers.services.tenants import center_serves_set, center_tenant_remove, center_tenant_set
 from apps.identity.api.base import ApiView
 
 
@@ -86,6 +87,9 @@ class CentersView(CentersApiView):
             kind=given.pop("kind"),
             settings=given.pop("settings"),
             secrets=given.pop("credential"),
+            serves=given.pop("serves"),
+            may_share=given.pop("may_share"),
+            tenants=given.pop("tenants"),
             facts=_facts(given),
         )
         return _center(row.ai_center_id, status=201)
@@ -129,6 +133,35 @@ class CenterCredentialView(CentersApiView):
         secrets = _given(s.CredentialIn, request)["credential"]
         center_credential_set(actor=self.actor, ai_center_id=ai_center_id, secrets=secrets)
         return _center(ai_center_id)
+
+
+class CenterServesView(CentersApiView):
+    permission = P.MANAGE
+
+    @extend_schema(request=s.CenterServesIn, responses=s.CenterOut)
+    def put(self, request: Request, ai_center_id: str) -> Response:
+        """Send it the work of all tenants, or of those that are named alone. What is there goes on."""
+        given = _given(s.CenterServesIn, request)
+        center_serves_set(actor=self.actor, ai_center_id=ai_center_id, **given)
+        return _center(ai_center_id)
+
+
+class CenterTenantView(CentersApiView):
+    permission = P.MANAGE
+
+    @extend_schema(request=s.CenterTenantIn, responses=s.CenterOut)
+    def put(self, request: Request, ai_center_id: str, tenant: str) -> Response:
+        """Have it serve a tenant, whose work runs there under `account`: the centre is asked first whether it takes
+        that. What is there already goes on under the account it had."""
+        account = _given(s.CenterTenantIn, request)["account"]
+        center_tenant_set(actor=self.actor, ai_center_id=ai_center_id, tenant=tenant, account=account)
+        return _center(ai_center_id)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ai_center_id: str, tenant: str) -> Response:
+        """Take a tenant off it: nothing new of its is sent there, what is there goes on."""
+        center_tenant_remove(actor=self.actor, ai_center_id=ai_center_id, tenant=tenant)
+        return Response(status=204)
 
 
 class CenterDrainView(CentersApiView):

@@ -43,11 +43,17 @@ class Answer:
     resources: CenterResources
 
 
-def adapter_open(kind: str, settings: Mapping[str, str], secrets: Mapping[str, str]) -> CenterAdapter:
-    """The adapter of a centre; the caller closes it. Raises CenterRefused, CenterBroken."""
+def adapter_open(
+    kind: str,
+    settings: Mapping[str, str],
+    secrets: Mapping[str, str],
+    account: Mapping[str, str] | None = None,
+) -> CenterAdapter:
+    """The adapter of a centre, of a tenant's account there where one is given; the caller closes it. Raises
+    CenterRefused, CenterBroken."""
     allowed = portal_settings.WEIR_CENTER_LOCAL_ADDRESSES
     with _outsiders():
-        return adapter_of(kind, settings, secrets, local_addresses=allowed)
+        return adapter_of(kind, settings, secrets, local_addresses=allowed, account=account)
 
 
 def center_asked(adapter: CenterAdapter, *, is_new: bool = False) -> Answer:
@@ -61,14 +67,28 @@ def center_asked(adapter: CenterAdapter, *, is_new: bool = False) -> Answer:
     return Answer(asked_at, timezone.now(), version, resources)
 
 
-def center_tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, str]) -> Answer:
+def center_tried(
+    kind: str,
+    settings: Mapping[str, str],
+    secrets: Mapping[str, str],
+    account: Mapping[str, str] | None = None,
+) -> Answer:
     """Ask a centre that is to be reached like this, once. Raises CenterError."""
-    adapter = adapter_open(kind, settings, secrets)
+    adapter = adapter_open(kind, settings, secrets, account)
     try:
         return center_asked(adapter, is_new=True)
     finally:
         with suppress(Exception):
             adapter.close()
+
+
+def account_looked_at(
+    kind: str, settings: Mapping[str, str], secrets: Mapping[str, str], account: Mapping[str, str]
+) -> None:
+    """Raises CenterError where an account could not be used by this way to the centre; asks nothing there."""
+    adapter = adapter_open(kind, settings, secrets, account)
+    with suppress(Exception):
+        adapter.close()
 
 
 def log_asked(adapter: CenterAdapter, native_id: str, offset: int, limit: int) -> bytes:

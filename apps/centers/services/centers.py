@@ -4,7 +4,7 @@
 what they were given: what it does not take is refused with its cause, and nothing has changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -18,11 +18,12 @@ from apps.centers.events import CenterRemoved
 from apps.centers.models import Center
 from apps.centers.permissions import CentersPermission as P
 from apps.centers.selectors import center_get
-from apps.centers.services.calls import Answer, center_tried, refusal_of
+from apps.centers.services.calls import Answer, account_looked_at, center_tried, refusal_of
 from apps.centers.services.checks import facts_check, faults_raise, id_fault, kind_check, values_check
 from apps.centers.services.credentials import credential_open, credential_put
 from apps.centers.services.sampling import answer_keep
-from apps.centers.states import OPEN_STATES, CenterStatus
+from apps.centers.services.tenants import serves_check, serves_usual, tenants_put
+from apps.centers.states import OPEN_STATES, CenterStatus, Serves
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, ReadOnly
 from apps.kernel.events import emit
@@ -47,6 +48,9 @@ def center_join(
     settings: Mapping[str, Any],
     secrets: Mapping[str, Any],
     facts: Mapping[str, Any],
+    serves: str | None = None,
+    may_share: bool = False,
+    tenants: Collection[str] = (),
 ) -> Center:
     """Join a centre that answers: it is asked first what it holds.
 
@@ -54,9 +58,14 @@ def center_join(
         settings: values of the kind's fields that are not secret.
         secrets: values of those that are; sealed, never shown again.
         facts: of `FACTS`; only the name has to be said.
+        serves: whose work is sent there (`Serves`); None: all tenants' where its kind keeps them apart, else only that
+            of `tenants`, and nobody's where none is named.
+        may_share: said where a kind that does not keep tenants apart is to serve all.
+        tenants: codes of tenants that it serves under its own account.
 
     Raises:
         InvalidInput: a field is wrong, by its name; CenterSaysNo: the centre refuses.
+        NotFound: there is no such tenant.
         CenterSilent, CenterNonsense: it does not answer, or not as such a centre does.
         Conflict: the code or the name is in use.
     """
@@ -65,6 +74,9 @@ def center_join(
     faults_raise({"ai_center_id": id_fault(ai_center_id)})
     facts_check(facts)
     found = kind_check(kind)
+    if serves is None:
+        serves = Serves.NAMED if tenants else serves_usual(found)
+    serves_check(found, serves, may_share=may_share)
     open_values = values_check(found, settings, are_secret=False)
     secret_values = values_check(found, secrets, are_secret=True)
     _free_check(ai_center_id, facts["name"])
@@ -76,6 +88,8 @@ def center_join(
         kind=kind,
         given=(open_values, secret_values, facts),
         answer=answer,
+        serves=serves,
+        tenants=tenants,
     )
 
 
@@ -88,11 +102,14 @@ def center_add(
     kind: str,
     given: tuple[Mapping[str, str], Mapping[str, str], Mapping[str, Any]],
     answer: Answer,
+    serves: str,
+    tenants: Collection[str],
 ) -> Center:
-    """Keep a centre that was tried; `given`: its settings, its secrets and its facts, checked. Raises Conflict."""
+    """Keep a centre that was tried; `given`: its settings, its secrets and its facts, checked. Raises Conflict,
+    NotFound."""
     settings, secrets, facts = given
-    act_subject("center", ai_center_id, name=name, of_kind=kind)
-    row = Center(ai_center_id=ai_center_id, kind=kind, settings=dict(settings))
+    act_subject("center", ai_center_id, name=name, of_kind=kind, serves=serves, tenants=", ".join(tenants))
+    row = Center(ai_center_id=ai_center_id, kind=kind, settings=dict(settings), serves=serves)
     for fact in FACTS:
         setattr(row, fact, facts[fact])
     try:
@@ -101,6 +118,7 @@ def center_add(
     except IntegrityError as error:
         raise _taken(ai_center_id, name) from error
     credential_put(row, secrets, actor.user_id)
+    tenants_put(row, tenants, actor.user_id)
     answer_keep(row, answer, actor=actor)
     return row
 
@@ -131,7 +149,9 @@ def center_change(
         else:
             _place_check(kind, row, values, given)
             _work_check(kind, row, values)
-            answer = _tried(row.kind, values, credential_open(row) if given is None else given)
+            secret_values = credential_open(row) if given is None else given
+            _accounts_check(row, values, secret_values)
+            answer = _tried(row.kind, values, secret_values)
     return center_set(
         actor=actor,
         ai_center_id=ai_center_id,
@@ -208,6 +228,7 @@ def center_credential_set(*, actor: Actor, ai_center_id: str, secrets: Mapping[s
     row = center_get(ai_center_id)
     kind = credential_check(row)
     values = values_check(kind, secrets, are_secret=True)
+    _accounts_check(row, row.settings, values)
     answer = _tried(row.kind, row.settings, values)
     return center_credential_keep(
         actor=actor, ai_center_id=ai_center_id, secrets=values, answer=answer, revision=row.revision
@@ -296,6 +317,15 @@ def _tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, str]) -
         return center_tried(kind, settings, secrets)
     except CenterError as error:
         raise refusal_of(error) from error
+
+
+def _accounts_check(row: Center, settings: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+    """CenterSaysNo where tenants' accounts could be used no more."""
+    for named in row.tenants.exclude(holder="").select_related("tenant"):
+        try:
+            account_looked_at(row.kind, settings, secrets, named.account)
+        except CenterError as error:
+            raise refusal_of(error) from error
 
 
 def _free_check(ai_center_id: str, name: str) -> None:

@@ -17,6 +17,7 @@ from apps.centers.models import Center, RemoteMessage, RemoteTask
 from apps.centers.services.calls import log_asked, refusal_of
 from apps.centers.services.messages import is_same, message_check, message_put, open_part
 from apps.centers.services.sampling import center_adapter
+from apps.centers.services.tenants import account_of
 from apps.centers.states import OPEN_STATES, RemoteState, Wanted
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
@@ -32,9 +33,12 @@ LOG_FILE_MOST = 16 * LOG_MOST
 
 @service(recorded=False)
 def remote_task_request(
-    *, actor: Actor, center: Center, key: str, message: JobMessage, owner: str
+    *, actor: Actor, center: Center, key: str, message: JobMessage, owner: str, tenant: str = ""
 ) -> RemoteTask:
     """Have a job run once at a centre, under `key`: small letters, digits and dashes inside, at most 63.
+
+    `tenant`: the code of the tenant whose work it is, which the centre has to serve; it runs under the tenant's account
+    there. None: it is the portal's own, and runs under the centre's.
 
     The same key again answers the task that there is, whatever has become of it. `owner` is a text that comes back with
     each `RemoteTaskChanged`.
@@ -42,6 +46,7 @@ def remote_task_request(
     Raises:
         InvalidInput: a field is wrong, by its name.
         CenterTakesNoWork: the centre is drained or not available.
+        CenterServesNot: it does not serve the tenant.
         Conflict: the key was used for something else.
     """
     message_check(key, owner, message)
@@ -50,10 +55,16 @@ def remote_task_request(
     now = Center.objects.filter(pk=center.pk).first()
     if now is None or not now.takes_work:
         raise CenterTakesNoWork(_("%(center)s takes no work now.") % {"center": center})
+    account = account_of(now, tenant) if tenant else {}
     try:
         with transaction.atomic():
             row = RemoteTask.objects.create(
-                center=now, key=key, owner=owner, state_at=timezone.now(), **open_part(message)
+                center=now,
+                key=key,
+                owner=owner,
+                account=account,
+                state_at=timezone.now(),
+                **open_part(message),
             )
     except IntegrityError:
         # Somebody else has asked for it meanwhile, or the centre is gone.
@@ -103,7 +114,7 @@ def remote_task_log(remote_task: RemoteTask, offset: int, limit: int = LOG_MOST)
     adapter = None
     try:
         with translation.override("en"):
-            adapter = center_adapter(remote_task.center)
+            adapter = center_adapter(remote_task.center, remote_task.account)
             if Ability.LOGS not in adapter.abilities:
                 raise NotFound(_("%(center)s tells no logs.") % {"center": remote_task.center})
             return log_asked(adapter, remote_task.native_id, offset, min(limit, LOG_FILE_MOST))

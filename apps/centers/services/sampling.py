@@ -1,5 +1,6 @@
 """What centres answer is kept, and those that fall silent are told of."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.utils import timezone, translation
@@ -34,9 +35,10 @@ def retry_most_s(center: Center) -> float:
     return min(_RETRY_MOST_S, max(_RETRY_LEAST_S, center.lost_after_s / 4))
 
 
-def center_adapter(center: Center) -> CenterAdapter:
-    """The adapter of a centre with its credential; the caller closes it. Raises CenterError."""
-    return adapter_open(center.kind, center.settings, credential_open(center))
+def center_adapter(center: Center, account: Mapping[str, str] | None = None) -> CenterAdapter:
+    """The adapter of a centre with its credential, as a tenant's account there where one is given; the caller closes
+    it. Raises CenterError."""
+    return adapter_open(center.kind, center.settings, credential_open(center), account)
 
 
 def center_sample_now(*, actor: Actor, ai_center_id: str) -> Center:

@@ -39,6 +39,7 @@ from apps.centers.services.specs import (
     resource_spec_make,
     resource_spec_remove,
 )
+from apps.centers.states import Serves
 from apps.identity.pages.access import cleaned, go, operator_page, show
 from apps.identity.pages.requests import PortalRequest
 from apps.kernel.errors import NotFound, WeirError
@@ -82,6 +83,9 @@ def join(request: PortalRequest) -> HttpResponse:
             secrets=kind_values(kind, given, are_secret=True),
             facts=form.facts(given),
         )
+    if row.serves == Serves.NAMED:
+        messages.success(request, _("%(center)s has joined. Now say whom it serves.") % {"center": row})
+        return go(request, "centers:tenants", row.ai_center_id)
     messages.success(request, _("%(center)s has joined: below is what it holds.") % {"center": row})
     return go(request, "centers:center", row.ai_center_id)
 

@@ -6,6 +6,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from apps.centers.adapters.kinds import kinds
 from apps.centers.forms import CentersForm, OfferForm, SpecForm, SpecsForm, price_shown
 from apps.centers.labels import (
     accelerators_said,
@@ -14,6 +15,8 @@ from apps.centers.labels import (
     kind_said,
     quantities_said,
     sample_rows,
+    sharing_said,
+    tenants_said,
 )
 from apps.centers.models import Center, ResourceSpec, SpecOffer
 from apps.centers.permissions import CentersPermission as P
@@ -21,6 +24,7 @@ from apps.centers.selectors import (
     center_get,
     center_list,
     center_offers,
+    center_tenants,
     offer_list,
     remote_task_count,
     remote_task_list,
@@ -99,6 +103,8 @@ def center(request: PortalRequest, ai_center_id: str) -> HttpResponse:
         "kind_label": kind_said(row.kind),
         "has_secrets": has_secrets(row.kind),
         "silent_s": silent_s(row),
+        "tenants": tenants_said(row, center_tenants(row)),
+        "sharing": sharing_said(kinds().get(row.kind)),
         "tasks": remote_task_list(row)[:_TASKS_SHOWN],
         "task_count": remote_task_count(row),
         "tasks_shown": _TASKS_SHOWN,

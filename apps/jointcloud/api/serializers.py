@@ -72,6 +72,12 @@ class PlacementTryIn(SoundSerializer):
         allow_null=True,
         help_text="Parts of 1 by policy, which sum to 1; those in force where nothing is said.",
     )
+    tenant = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=63,
+        help_text="For operators: the code of the tenant whose job it would be. A tenant's own try is for that tenant.",
+    )
 
 
 class SentenceOut(serializers.Serializer[Any]):

@@ -134,6 +134,7 @@ class Cycle:
             task.deadline_s,
             task.latency_us,
             job.job_type,
+            job.tenant,
             job.weights,
         )
         found = self._standings.get(kind)

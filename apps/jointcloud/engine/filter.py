@@ -57,6 +57,17 @@ def _drained(factors: Factors, ask: Ask) -> Mask:
     return _each(factors, "drained", lambda centre: centre.is_drained)
 
 
+def _not_served(factors: Factors, ask: Ask) -> Mask | None:
+    tenant = ask.job.tenant
+    if not tenant:
+        return None
+    return _each(
+        factors,
+        ("served", tenant),
+        lambda centre: centre.tenants is not None and tenant not in centre.tenants,
+    )
+
+
 def _cooling_off(factors: Factors, ask: Ask) -> Mask:
     least = factors.settings.cool_off_failures
     return _each(
@@ -156,6 +167,7 @@ _MASKS: dict[Code, Refuses] = {
     Code.UNAVAILABLE: _unavailable,
     Code.STALE: _stale,
     Code.DRAINED: _drained,
+    Code.NOT_SERVED: _not_served,
     Code.COOLING_OFF: _cooling_off,
     Code.NOT_NAMED: _not_named,
     Code.REFUSED_IT: _refused_it,
@@ -186,6 +198,8 @@ def _figures(code: Code, factors: Factors, ask: Ask, centre: Centre) -> dict[str
         return {"age_s": factors.now - centre.seen_at_s, "limit_s": factors.settings.stale_s}
     if code is Code.COOLING_OFF:
         return {"failures": centre.failed_in_row, "until_s": _rested_at_s(factors, centre)}
+    if code is Code.NOT_SERVED:
+        return {"tenant": ask.job.tenant}
     if code is Code.NOT_NAMED:
         return {"named": ", ".join(sorted(task.centre_ids))}
     if code is Code.NOT_OFFERED:

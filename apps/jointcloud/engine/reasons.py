@@ -15,6 +15,7 @@ class Code(StrEnum):
     UNAVAILABLE = "unavailable"
     STALE = "stale"
     DRAINED = "drained"
+    NOT_SERVED = "not_served"
     COOLING_OFF = "cooling_off"
     NOT_NAMED = "not_named"
     REFUSED_IT = "refused_it"

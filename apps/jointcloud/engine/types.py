@@ -104,7 +104,7 @@ class Centre:
     """A centre as its adapter last told of it. `seen_at_s`: when that was. `free`: what is free of each resource.
 
     `failed_in_row`: dispatches that failed there one after the other, the last at `failed_at_s`. `takes_images`: an
-    image that it lacks may be copied there.
+    image that it lacks may be copied there. `tenants`: whose jobs it takes; None is everybody's.
     """
 
     id: str
@@ -122,6 +122,7 @@ class Centre:
     """How long a task that comes now waits there before it starts."""
     failed_in_row: int = 0
     failed_at_s: int = 0
+    tenants: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("running_tasks", "waiting_tasks", "security_grade", "expected_wait_s", "failed_in_row"):
@@ -206,7 +207,8 @@ class Job:
     """A job and those of its tasks that wait, in its order. `is_gang`: all of them are bound, or none.
 
     `submitted_at_s` decides who came first, then `submitted_seq`. `placed`: the centre of each of its replicas
-    that has one already. `weights`: its own, or None for the snapshot's.
+    that has one already. `weights`: its own, or None for the snapshot's. `tenant`: whose it is; "" is nobody's, whom
+    every centre serves.
     """
 
     id: str
@@ -219,6 +221,7 @@ class Job:
     job_type: str = ""
     placed: tuple[str, ...] = ()
     weights: Weights | None = None
+    tenant: str = ""
 
     def __post_init__(self) -> None:
         if self.weights is not None:

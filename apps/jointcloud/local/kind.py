@@ -19,6 +19,10 @@ LOCAL = CenterKind(
     code=CODE,
     label=_("Own pool"),
     path="apps.jointcloud.local.adapter:LocalAdapter",
+    sharing=_(
+        "On the nodes each job is kept from all others. But all of them run in the name of one tenant: whoever of it"
+        " may see all its resources reads the commands and the output of every tenant's jobs here."
+    ),
     fields=(
         KindField(
             "tenant",

@@ -113,7 +113,8 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
     for job_pk, code in current.values_list("task__job", "ai_center_id"):
         placed[int(job_pk)].append(code)
     found = []
-    for job in Job.plain.filter(pk__in=missing).order_by("created_at", "pk"):
+    rows_of = Job.plain.filter(pk__in=missing).select_related("tenant")
+    for job in rows_of.order_by("created_at", "pk"):
         tasks = tuple(
             _engine_task(task, count, refused.get(task.pk, frozenset())) for task, count in missing[job.pk]
         )
@@ -129,6 +130,7 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
                 job_type=job.job_type,
                 placed=tuple(placed[job.pk]),
                 weights=weights,
+                tenant=job.tenant.schema_name,
             )
         )
     return found

@@ -1,6 +1,6 @@
 """What a cycle, the dry run and the interfaces A.5 and A.6 decide upon: all centres as the database has them now.
 
-Four queries, however many centres there are. All numbers are whole: power to the nearest watt, performance in
+Five queries, however many centres there are. All numbers are whole: power to the nearest watt, performance in
 thousandths of its measure, distances in km.
 """
 
@@ -13,8 +13,8 @@ from math import acos, cos, radians, sin
 from typing import NamedTuple
 
 from apps.centers.models import Center, CenterSample, ResourceSpec
-from apps.centers.selectors import centers_sampled, offers_plain, specs_plain
-from apps.centers.states import CenterStatus
+from apps.centers.selectors import centers_sampled, offers_plain, specs_plain, tenants_named
+from apps.centers.states import CenterStatus, Serves
 from apps.centers.types import AMOUNTS
 from apps.jointcloud.engine.types import (
     MOST_COUNT,
@@ -59,6 +59,7 @@ def snapshot_now(
     data: Sequence[Data] = (),
     failures: Mapping[str, Failures] | None = None,
     sent: Iterable[Sent] = (),
+    tenant: str = "",
 ) -> Snapshot:
     """All centres and specifications now, with what waits. IDs of centres and specifications are their codes.
 
@@ -69,15 +70,23 @@ def snapshot_now(
         failures: by the centre's code; none is known of a centre that is not named.
         sent: what went to centres lately. What was not there when a centre was last asked, or stood otherwise there,
             takes of its free amounts and counts as waiting: its figures do not know of it yet.
+        tenant: the code of the tenant that asks, who hears of centres that serve it alone.
     """
     chosen = settings_now() if settings is None else settings
-    rows = list(centers_sampled())
+    rows, named = list(centers_sampled(tenant)), tenants_named()
     specs = {row.pk: row for row in specs_plain()}
     offers = _offers(specs)
     unseen = _unseen(rows, specs.values(), sent)
     failed = failures or {}
     centres = tuple(
-        _centre(row, offers[row.pk], failed.get(row.ai_center_id), unseen[row.ai_center_id]) for row in rows
+        _centre(
+            row,
+            offers[row.pk],
+            failed.get(row.ai_center_id),
+            unseen[row.ai_center_id],
+            None if row.serves == Serves.ALL else named.get(row.pk, frozenset()),
+        )
+        for row in rows
     )
     return Snapshot(
         centres=centres,
@@ -145,7 +154,13 @@ def _unseen(
     return found
 
 
-def _centre(row: Center, offers: list[Offer], failures: Failures | None, unseen: _Unseen) -> Centre:
+def _centre(
+    row: Center,
+    offers: list[Offer],
+    failures: Failures | None,
+    unseen: _Unseen,
+    tenants: frozenset[str] | None,
+) -> Centre:
     sample = _sample(row)
     seen_at = row.created_at if sample is None else sample.answered_at
     return Centre(
@@ -160,6 +175,7 @@ def _centre(row: Center, offers: list[Offer], failures: Failures | None, unseen:
         security_grade=row.security_grade,
         failed_in_row=0 if failures is None else failures.in_row,
         failed_at_s=0 if failures is None else int(failures.last_at.timestamp()),
+        tenants=tenants,
     )
 
 

@@ -32,8 +32,9 @@ CHANGEABLE = ("name", "desc", "priority", "weights", "deadline_at")
 """What may be changed of a job that has not ended: what it is called, and by what its centres are chosen."""
 
 
-def job_check(actor: Actor, asked: JobRequest, now: datetime) -> Weights | None:
-    """The job's own weights, as the engine takes them. InvalidInput with all faults, by field."""
+def job_check(actor: Actor, asked: JobRequest, now: datetime, tenant: str) -> Weights | None:
+    """The own weights of a job of the tenant of this code, as the engine takes them. InvalidInput with all faults, by
+    field."""
     faults: dict[str, object] = {}
     faults |= _text_faults("name", asked.name, LONG_BYTES, is_required=True)
     faults |= _text_faults("desc", asked.desc, LONG_BYTES)
@@ -57,7 +58,7 @@ def job_check(actor: Actor, asked: JobRequest, now: datetime) -> Weights | None:
         faults["retries"] = reason_text(error.reason)
     if asked.retries is not None and asked.retries > MOST_RETRIES:
         faults["retries"] = _("At most %(most)s times.") % {"most": MOST_RETRIES}
-    faults |= _tasks_faults(asked, now)
+    faults |= _tasks_faults(asked, now, tenant)
     if faults:
         raise InvalidInput(fields=faults)
     return weights
@@ -100,7 +101,7 @@ def _priority_faults(actor: Actor, priority: int) -> dict[str, object]:
     }
 
 
-def _tasks_faults(asked: JobRequest, now: datetime) -> dict[str, object]:
+def _tasks_faults(asked: JobRequest, now: datetime, tenant: str) -> dict[str, object]:
     tasks = asked.tasks
     if not tasks:
         return {"tasks": _("A job has at least one task.")}
@@ -117,7 +118,8 @@ def _tasks_faults(asked: JobRequest, now: datetime) -> dict[str, object]:
             "given": replicas,
         }
     specs = resource_specs_named({task.resourcespec for task in tasks})
-    centers = center_codes({code for task in tasks for code in task.centers})
+    # Of a centre that does not serve it a tenant hears no more than of none.
+    centers = center_codes({code for task in tasks for code in task.centers}, tenant)
     for number, task in enumerate(tasks):
         faults |= {
             f"tasks[{number}].{field}": text

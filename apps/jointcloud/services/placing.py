@@ -24,7 +24,7 @@ from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.dispatch import Dispatching
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
 from apps.jointcloud.engine.explain import explain
-from apps.jointcloud.engine.reasons import Reason
+from apps.jointcloud.engine.reasons import Code, Reason
 from apps.jointcloud.engine.types import Binding, Plan, Snapshot
 from apps.jointcloud.engine.types import Job as EngineJob
 from apps.jointcloud.events import JobChanged
@@ -362,6 +362,12 @@ def _task_place(
 
 
 def _standings(explained: Evaluation) -> list[dict[str, object]]:
+    """Of the centres that serve the tenant, who reads this: of others it hears nothing."""
+    serving = [
+        standing
+        for standing in explained.centres
+        if all(reason.code is not Code.NOT_SERVED for reason in standing.reasons)
+    ]
     return [
         {
             "center": standing.centre_id,
@@ -370,7 +376,7 @@ def _standings(explained: Evaluation) -> list[dict[str, object]]:
             "refused": reasons_kept(standing.reasons[:1]),
             "scores": [[each.policy, each.score, each.is_known] for each in standing.scores if each.permille],
         }
-        for standing in explained.centres[:_STANDINGS_MOST]
+        for standing in serving[:_STANDINGS_MOST]
     ]
 
 

@@ -89,7 +89,14 @@ def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, acto
     try:
         # What it comes to is kept for readers of all languages.
         with translation.override("en"):
-            remote_task_request(actor=actor, center=offer.center, key=row.key, message=message, owner=owner)
+            remote_task_request(
+                actor=actor,
+                center=offer.center,
+                key=row.key,
+                message=message,
+                owner=owner,
+                tenant=job.tenant.schema_name,
+            )
     except WeirError as error:
         with translation.override("en"):
             why = " ".join([str(error.message), *(str(text) for text in error.fields.values())])

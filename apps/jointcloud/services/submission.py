@@ -33,7 +33,7 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
     Raises InvalidInput with every fault by its field, TooManyJobs, TooManyReplicas. Nothing is kept then.
     """
     now = timezone.now()
-    weights = job_check(actor, asked, now)
+    weights = job_check(actor, asked, now, tenant.schema_name)
     _room_check(tenant, sum(task.replicas for task in asked.tasks))
     row = Job.plain.create(
         tenant=tenant,

@@ -15,7 +15,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.centers.selectors import centers_sampled
+from apps.centers.selectors import center_names
 from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
 from apps.jointcloud.engine.explain import explain
@@ -28,6 +28,7 @@ from apps.jointcloud.services.settings import weights_of
 from apps.jointcloud.text import reason_text
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
+from apps.tenancy.selectors import tenant_list
 
 TASKS_MOST = 32
 
@@ -74,6 +75,7 @@ def placement_try(
     job_type: str = "",
     is_gang: bool = False,
     weights: Mapping[str, Any] | None = None,
+    tenant: str = "",
 ) -> Trial:
     """Try where a job would go.
 
@@ -81,6 +83,8 @@ def placement_try(
         tasks: of each `name`, `resource_spec_id`, and where it matters `image_id`, `data`, `replicas`, `center_ids`,
             `deadline`, `duration_s`, `latency_us`, `security_grade`, `may_split`.
         weights: parts of 1 by policy; those in force where none are given.
+        tenant: the code of the tenant whose job it would be, for operators; none: nobody's, as if every centre served
+            it. A tenant's own try is for that tenant, and tells of the centres that serve it.
 
     Raises:
         Forbidden: without the permission to see work.
@@ -93,6 +97,10 @@ def placement_try(
     at = timezone.now()
     now = int(at.timestamp())
     own = weights_of(weights) if weights else None
+    if not actor.tenant and tenant and not tenant_list().filter(schema_name=tenant).exists():
+        raise InvalidInput(
+            fields={"tenant": _("There is no tenant with the code %(code)s.") % {"code": tenant}}
+        )
     try:
         job = Job(
             "try",
@@ -101,8 +109,9 @@ def placement_try(
             is_gang=is_gang,
             job_type=job_type,
             weights=own,
+            tenant=actor.tenant or tenant,
         )
-        snapshot = snapshot_now([job])
+        snapshot = snapshot_now([job], tenant=actor.tenant)
         _known_check(snapshot, job)
         return _tried(snapshot, job, at)
     except BadInput as error:
@@ -148,7 +157,7 @@ def _known_check(snapshot: Snapshot, job: Job) -> None:
 
 def _tried(snapshot: Snapshot, job: Job, at: datetime) -> Trial:
     now = int(at.timestamp())
-    names = {row.ai_center_id: row.name for row in centers_sampled()}
+    names = center_names()
     decided = plan(snapshot, now=now, seed=0)
     bound = {binding.task_id: binding.centre_ids for binding in decided.bindings}
     why = {waiting.task_id: waiting.reasons for waiting in decided.waiting}

@@ -112,7 +112,7 @@ def submit(request: PortalRequest) -> HttpResponse:
     text = told.get("more") or told.get("tasks", "1")
     count = min(int(text), _TASKS_MOST) if text.isascii() and text.isdigit() and len(text) < 4 else 1
     count = max(count, 1)
-    specs, centers = specs_plain(), centers_sampled()
+    specs, centers = specs_plain(), centers_sampled(request.actor.tenant)
     settings = settings_now()
     if request.method != "POST":
         initial = request.GET.dict() | {"center_ids": request.GET.getlist("center_ids")}

@@ -24,6 +24,7 @@ from apps.jointcloud.services.settings import jointcloud_settings_set
 from apps.jointcloud.services.tries import Trial, TriedTask, placement_try
 from apps.jointcloud.text import MODEL_NAMES, policy_name
 from apps.kernel.errors import WeirError
+from apps.tenancy.selectors import tenant_active_list
 
 _READ_AND_SENT = require_http_methods(["GET", "HEAD", "POST"])
 _FIRST = "tasks.0."
@@ -60,7 +61,14 @@ class CenterRow:
 def where(request: PortalRequest) -> HttpResponse:
     """Try where a task would go: the form, and what came of it. Its address holds what was asked, to be handed on."""
     given = request.GET if "resource_spec_id" in request.GET else None
-    form = TryForm(given, settings=settings_now(), specs=specs_plain(), centers=centers_sampled())
+    tenants = None if request.actor.tenant else tenant_active_list()
+    form = TryForm(
+        given,
+        settings=settings_now(),
+        specs=specs_plain(),
+        tenants=tenants,
+        centers=centers_sampled(request.actor.tenant),
+    )
     context: dict[str, Any] = {"form": form}
     if given is not None:
         wanted = cleaned(form)
@@ -76,6 +84,7 @@ def _tried(request: PortalRequest, form: TryForm, wanted: Mapping[str, Any]) -> 
             tasks=[form.task(wanted)],
             job_type=wanted["job_type"],
             weights=weights_given(wanted),
+            tenant=wanted.get("tenant", ""),
         )
     except WeirError as error:
         error.fields = {name.removeprefix(_FIRST): text for name, text in error.fields.items()}

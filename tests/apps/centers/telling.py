@@ -35,6 +35,8 @@ TELLING = CenterKind(
         KindField("remark", "Remark", is_long=True),
         KindField("token", "Token", is_secret=True, is_required=True),
     ),
+    keeps_apart=True,
+    account_fields=(KindField("user", "User there", is_required=True), KindField("account", "Account")),
 )
 
 
@@ -62,6 +64,8 @@ class Told:
     job_state: str = "waiting"
     jobs: dict[str, Any] = field(default_factory=dict)
     stops: bool = True
+    # Users of tenants that the centre does not let in.
+    barred: list[str] = field(default_factory=list)
 
     def say(self, **changes: Any) -> "Told":
         """Answer otherwise from now on."""
@@ -77,6 +81,12 @@ class Told:
     def made(self) -> list[str]:
         """The key of each job that was made, in their order."""
         return [json.loads(text)["key"] for text in _lines(self.path.with_suffix(".jobs"))]
+
+    @property
+    def users(self) -> dict[str, str]:
+        """By the key of each job the user that it was made as; "" for the centre's own."""
+        jobs = map(json.loads, _lines(self.path.with_suffix(".jobs")))
+        return {job["key"]: job["user"] for job in jobs}
 
     @property
     def stopped(self) -> list[str]:
@@ -103,6 +113,9 @@ class TellingAdapter:
         if settings["address"].startswith("127."):
             raise CenterRefused("127.0.0.1 is an address of this machine.")
         self._path, self._token = Path(settings["address"]), secrets["token"]
+        self._user = settings.get("tenant_user", "")
+        if self._user == "root":
+            raise CenterRefused("Jobs are not run as root.")
 
     def _told(self) -> dict[str, Any]:
         import os
@@ -114,6 +127,8 @@ class TellingAdapter:
         if told["token"] != self._token:
             raise CenterRefused("The token is wrong or has expired.")
         _fail(told["trouble"])
+        if self._user and self._user in told["barred"]:
+            raise CenterRefused(f"The centre knows no user {self._user}.")
         return told
 
     def check(self) -> str:
@@ -140,6 +155,7 @@ class TellingAdapter:
             text = {
                 "key": key,
                 "native_id": native_id,
+                "user": self._user,
                 "command": message.command,
                 "env": dict(message.environment),
             }
@@ -175,10 +191,13 @@ class TellingAdapter:
 
     def job_log(self, native_id: str, offset: int, limit: int = 1024 * 1024) -> bytes:
         self._told()
+        if native_id not in [job["native_id"] for job in self._jobs()]:
+            raise CenterRefused("It is another user's.")
         return f"output of {native_id}".encode()[offset : offset + limit]
 
     def _jobs(self) -> list[dict[str, Any]]:
-        return [json.loads(text) for text in _lines(self._path.with_suffix(".jobs"))]
+        jobs = [json.loads(text) for text in _lines(self._path.with_suffix(".jobs"))]
+        return [job for job in jobs if job["user"] == self._user]
 
     def close(self) -> None:
         pass

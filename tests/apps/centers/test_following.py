@@ -248,7 +248,7 @@ def test_a_job_that_nobody_sent_is_counted_and_changes_nothing(watch, telling):
     telling.say(trouble="")
     RemoteTask.objects.filter(key="weir-1").update(state="waiting", native_id="7", sent_at=timezone.now())
     telling.say(jobs={"weir-9": {"native_id": "5", "state": "succeeded"}, "weir-1": {"native_id": "7"}})
-    watch._follow(Center.objects.get(), watch._adapter_of(Center.objects.get()))
+    watch._follow(Center.objects.get())
     assert (now("weir-9").state, Center.objects.get().disbelieved_count) == ("new", 1)
 
 

@@ -33,7 +33,11 @@ def test_a_ray_joins_by_page_with_its_own_fields(operator, ray: RayCluster, sett
     assert not Center.objects.exists()
     answer = admin.post("/centers/join/?kind=ray", form | {"kind_token": ray.token})
     assert answer.status_code == 302, answer.content.decode()
-    page = admin.get(answer["Location"], headers={"accept-language": "en"}).content.decode()
+    # Whom it serves is asked first: a cluster of this kind keeps nobody apart.
+    assert answer["Location"] == "/centers/rays/tenants/"
+    asked = admin.get(answer["Location"], headers={"accept-language": "en"}).content.decode()
+    assert "Only another cluster keeps tenants apart." in asked
+    page = admin.get("/centers/rays/", headers={"accept-language": "en"}).content.decode()
     for text in ("光线", "Available", "ray 2."):
         assert text in page
     assert ray.token not in page

@@ -30,7 +30,12 @@ def centre():
     """Keep a centre that answered just now, with eight GPUs of which some are in use, and what it offers."""
 
     def make(code="lake", *specs, used_gpu=0, prices=None, age_s=0, offer=None, running=0, **more):
-        given = {"name": f"Centre {code}", "kind": "slurm", "status": CenterStatus.AVAILABLE} | more
+        given = {
+            "name": f"Centre {code}",
+            "kind": "slurm",
+            "status": CenterStatus.AVAILABLE,
+            "serves": "all",
+        } | more
         row = Center.objects.create(
             ai_center_id=code, settings={"address": "https://secret-address.example"}, **given
         )

@@ -29,7 +29,8 @@ def test_it_joins_by_page_and_has_no_credential(operator, account):
     given = FORM | {"kind_tenant": "acme", "kind_user": account.username}
     answer = admin.post("/centers/join/?kind=local", given)
     assert answer.status_code == 302, answer.content.decode()
-    page = admin.get(answer["Location"], headers={"accept-language": "en"}).content.decode()
+    assert answer["Location"] == "/centers/own/tenants/"
+    page = admin.get("/centers/own/", headers={"accept-language": "en"}).content.decode()
     assert "local (weir " in page
     assert "center-credential" not in page
     assert "Credential set" not in page

@@ -128,11 +128,11 @@ def test_distances_are_kilometres_on_the_surface_of_the_earth(spec, centre):
 def test_many_centres_take_no_more_queries_than_one(spec, centre, django_assert_num_queries):
     one = spec()
     centre("c0", one)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         snapshot_now([job()])
     two = spec("gpu2")
     for i in range(1, 20):
         centre(f"c{i}", one, two)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         found = snapshot_now([job()])
     assert len(found.centres) == 20

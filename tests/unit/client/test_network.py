@@ -14,6 +14,7 @@ CENTER = {
     "ai_center_id": "lake", "name": "Lakeside", "region": "East", "status": 1, "geometry": [1.0, 2.0], "kind": "slurm",
     "settings": {"address": "https://a", "user": "ada"}, "is_drained": False, "security_grade": 1,
     "answered_at": "2026-11-28T00:00:00Z", "resources": RESOURCES, "monitoring": MONITORING, "trouble": None,
+    "serves": "named", "tenants": [{"tenant": "acme", "name": "Acme", "account": {"user": "ann"}, "changed_at": "x"}],
 }  # fmt: skip
 SPEC = {
     "resource_spec_id": "gpu-1", "resource_spec_name": "One GPU", "resource_quantity": {"cpu": "4", "gpu": "1"},
@@ -73,11 +74,30 @@ def test_a_centre_joins_without_a_secret_on_the_line(portal, tmp_path):
         "center", "join", "lake", "--name", "Lakeside", "--kind", "slurm", "--set", "address=https://a",
         "--set", "user=ada", "--secret", f"key={key}", "--position", "120.15,30.28",
     )  # fmt: skip
-    assert told.strip() == "lake has joined: 64 cpu, 8 gpu, 262144 memory"
+    assert told.strip() == "lake has joined: 64 cpu, 8 gpu, 262144 memory; it serves acme"
     ((name, _words, body),) = portal.asked
     assert name == "center_join"
     assert body["settings"] == {"address": "https://a", "user": "ada"}
     assert (body["credential"], body["geometry"]) == ({"key": "c2VjcmV0"}, [120.15, 30.28])
+
+
+def test_whom_a_centre_serves_is_said(portal):
+    assert "acme user=ann" in weir("center", "show", "lake")
+    assert "serves acme" in weir("center", "serve", "lake", "acme", "--account", "user=ann")
+    weir("center", "serve-all", "lake", "--may-share")
+    weir("center", "serve-named", "lake")
+    weir("center", "unserve", "lake", "acme")
+    weir("center", "join", "lake", "--name", "L", "--kind", "ray", "--tenant", "acme")
+    weir("center", "join", "lake", "--name", "L", "--kind", "ray", "--all-tenants", "--may-share")
+    *acts, named, shared = portal.asked
+    assert acts[1:] == [
+        ("center_tenant_set", ("lake", "acme", {"user": "ann"}), {}),
+        ("center_serves", ("lake", "all"), {"may_share": True}),
+        ("center_serves", ("lake", "named"), {}),
+        ("center_tenant_remove", ("lake", "acme"), {}),
+    ]
+    told = [(each[2]["serves"], each[2]["may_share"], each[2]["tenants"]) for each in (named, shared)]
+    assert told == [(None, False, ["acme"]), ("all", True, [])]
 
 
 def test_a_secret_is_read_from_the_input_or_asked(portal):

@@ -8,7 +8,7 @@ import pytest
 
 from apps.jointcloud.engine.reasons import Code, Reason, reason
 from apps.jointcloud.engine.types import Data, Image, Settings
-from tests.unit.jointcloud.networks import NOW, SPEC, centre, job, judged, planned, snapshot, task
+from tests.unit.jointcloud.networks import NOW, SPEC, centre, job, judged, planned, snapshot, task, where
 
 
 def why(world, ask=None, name="a", **more) -> tuple[Reason, ...]:
@@ -35,6 +35,22 @@ def test_a_centre_that_cannot_be_used_is_told_why(changed, why_not):
 def test_at_the_limits_a_centre_is_a_candidate():
     just = centre("a", seen_at_s=NOW - 180, failed_in_row=3, failed_at_s=NOW - 600)
     assert why(snapshot(just, centre("b", failed_in_row=2, failed_at_s=NOW))) == ()
+
+
+@pytest.mark.req("PLAT-TEN-2")
+def test_a_centre_takes_jobs_of_the_tenants_alone_that_it_serves():
+    world = snapshot(centre("a", tenants=frozenset({"acme"})), centre("b", tenants=frozenset()), centre("c"))
+    refused = (reason(Code.NOT_SERVED, tenant="globex"),)
+    assert [why(world, name=name, tenant="globex") for name in "abc"] == [refused, refused, ()]
+    assert [why(world, name=name, tenant="acme") for name in "ac"] == [(), ()]
+    # In one cycle, too, where jobs that ask for the same follow each other.
+    jobs = tuple(job(task(f"t-{each}"), name=each, tenant=each) for each in ("acme", "globex", "acme2"))
+    only = snapshot(
+        centre("a", tenants=frozenset({"acme"})), centre("b", tenants=frozenset({"globex"})), jobs=jobs
+    )
+    assert where(only) == {"t-acme": ("a",), "t-globex": ("b",)}
+    # A try that is of nobody in particular is of every centre.
+    assert [why(world, name=name) for name in "abc"] == [(), (), ()]
 
 
 @pytest.mark.req("JC-6.6.1b", "JC-6.1.2-T3.4")

@@ -71,6 +71,7 @@ def centres(draw, name: str) -> Centre:
         expected_wait_s=draw(maybe(st.sampled_from([0, 50, 10**9]))),
         failed_in_row=draw(small),
         failed_at_s=NOW - draw(st.sampled_from([0, 599, 600])),
+        tenants=draw(st.sampled_from([None, None, frozenset(), frozenset({"a"}), frozenset({"a", "b"})])),
     )
 
 
@@ -117,6 +118,7 @@ def snapshots(draw) -> Snapshot:
                 draw(st.sampled_from(["", "batch", "batch", "streaming"])),
                 tuple(draw(st.lists(st.sampled_from([*NAMES, "gone"]), max_size=2))),
                 draw(maybe(weights())),
+                draw(st.sampled_from(["", "a", "a", "b"])),
             )
         )
     return Snapshot(

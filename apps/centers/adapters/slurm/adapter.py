@@ -26,6 +26,7 @@ from apps.centers.adapters.base import (
 )
 from apps.centers.adapters.http_client import CenterClient
 from apps.centers.adapters.requests import device_names, key_check
+from apps.centers.adapters.slurm.accounts import administrator_check, private_folder_check, tenant_user
 from apps.centers.adapters.slurm.jobs import job_body
 from apps.centers.adapters.slurm.logs import folder_check, log_read
 from apps.centers.adapters.slurm.records import (
@@ -63,14 +64,24 @@ class SlurmAdapter:
         limits: CallLimits | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Of the values of the kind's fields. Raises CenterRefused for one that cannot be."""
+        """Of the values of the kind's fields, and with `tenant_user` as that user: what is another's it neither sees
+        nor touches. Raises CenterRefused for a value that cannot be."""
         self._credential = Credential(
             settings.get("user", ""), secrets.get("token", ""), secrets.get("key", ""), clock
         )
-        self._partition = settings.get("partition", "").strip()
-        self._account = settings.get("account", "").strip()
+        self._partition = (
+            settings.get("tenant_partition", "").strip() or settings.get("partition", "").strip()
+        )
+        self._account = settings.get("tenant_account", "").strip() or settings.get("account", "").strip()
         self._folder = _folder(settings.get("folder", ""))
         self._log_folder = _folder(settings["log_folder"]) if settings.get("log_folder", "").strip() else ""
+        self._is_tenants = "tenant_user" in settings
+        if self._is_tenants:
+            key = secrets.get("key", "")
+            user = tenant_user(settings["tenant_user"], own=self._credential.user, has_key=bool(key.strip()))
+            self._credential = Credential(user, "", key, clock)
+            self._folder = f"{self._folder}/{user}"
+            self._log_folder = self._log_folder and f"{self._log_folder}/{user}"
         self._devices = device_names(settings.get("devices", ""), _DEVICES)
         logs = {Ability.LOGS} if self._log_folder else set()
         self.abilities = frozenset({Ability.JOBS, Ability.USAGE} | logs)
@@ -91,14 +102,19 @@ class SlurmAdapter:
         if not any(text(each, "ping") == "UP" for each in records(told, "pings")):
             raise CenterRefused(_("Slurm's controller is down."))
         user = self._credential.user
-        if not records(self._rest.accounts(f"user/{quote(user, safe='')}"), "users"):
+        known = records(self._rest.accounts(f"user/{quote(user, safe='')}"), "users")
+        if not known:
             # Its jobs would run, and be in the accounts under nobody's name.
             raise CenterRefused(
                 _("The accounts of the cluster know no user %(user)s: add it there by sacctmgr.")
                 % {"user": user}
             )
+        if self._is_tenants:
+            administrator_check(known[0], user)
         if self._log_folder:
             folder_check(self._log_folder)
+            if self._is_tenants:
+                private_folder_check(self._log_folder)
         return _version(told)
 
     def resources(self) -> CenterResources:
@@ -124,6 +140,7 @@ class SlurmAdapter:
             partition=self._partition,
             account=self._account,
             devices=self._devices,
+            is_private=self._is_tenants,
         )
         with self._client.together(self._create_s):
             if (found := self.job_find(key)) is not None:
@@ -177,7 +194,7 @@ class SlurmAdapter:
         """See `base`. Only where a folder of logs is set."""
         if not self._log_folder:
             raise CenterRefused(_("This centre has no folder of logs."))
-        return log_read(self._log_folder, _id(native_id), offset, limit)
+        return log_read(self._log_folder, _id(native_id), offset, limit, is_private=self._is_tenants)
 
     def usage(self, since: datetime) -> Iterator[UsageRecord]:
         """See `base`. Of all jobs of the user, whatever they are named; one without a user is nobody's."""
@@ -231,13 +248,16 @@ class SlurmAdapter:
 
     def _is_ours(self, job: Mapping[str, Any], user: str) -> bool:
         """Whether a job is of this user. slurmrestd tells no name where its own machine does not know the user: such a
-        job counts as ours, so that none is made twice."""
+        job counts as ours, so that none is made twice; not where tenants have users of their own, whose jobs could be
+        given each other's names."""
         if user not in job or "name" not in job:
             raise CenterBroken(_("The answer has a job without %(field)s.") % {"field": user})
-        return text(job, user) in (self._credential.user, "")
+        named = text(job, user)
+        return named == self._credential.user or (not named and not self._is_tenants)
 
     def _user_check(self, native_id: str) -> None:
-        """Another name of root's is seen by the number that the first job has there: that job is stopped."""
+        """Another name of root's is seen by the number that the first job has there, and another name of any user by
+        the name that it has: that job is stopped."""
         if self._is_user_known:
             return
         # Whatever name the cluster has for it: of root's job it may say another than was asked with.
@@ -249,6 +269,16 @@ class SlurmAdapter:
             self._rest.controller("DELETE", f"job/{native_id}")
             raise CenterRefused(
                 _("The cluster takes this user for root: the job was stopped. Name another user.")
+            )
+        named = text(job, "user_name")
+        if self._is_tenants and named != self._credential.user:
+            self._rest.controller("DELETE", f"job/{native_id}")
+            raise CenterRefused(
+                _(
+                    "The job was stopped: its user is %(user)s, and slurmrestd calls it %(named)s. Name the user as the"
+                    " machine of slurmrestd knows it."
+                )
+                % {"user": self._credential.user, "named": repr(named[:32])}
             )
         self._is_user_known = True
 

@@ -15,14 +15,24 @@ if [ "${{SLURM_RESTART_COUNT:-0}}" -gt 0 ]; then
     echo "Not run a second time." >&2
     exit 75
 fi
-{command}
+{mask}{command}
 """
+# What a tenant's work makes outside of its folder, as in /tmp, is its user's alone.
+_MASK = "umask 077\n"
 
 
 def job_body(
-    message: JobMessage, key: str, *, folder: str, partition: str, account: str, devices: Mapping[str, str]
+    message: JobMessage,
+    key: str,
+    *,
+    folder: str,
+    partition: str,
+    account: str,
+    devices: Mapping[str, str],
+    is_private: bool = False,
 ) -> dict[str, Any]:
-    """The submission of a job on one node. Raises CenterRefused for what Slurm cannot be asked for."""
+    """The submission of a job on one node, whose files are for its user alone where it `is_private`. Raises
+    CenterRefused for what Slurm cannot be asked for."""
     message_check(message)
     asked = message.quantities
     job: dict[str, Any] = {
@@ -47,7 +57,7 @@ def job_body(
         job["partition"] = partition
     if account:
         job["account"] = account
-    return {"script": _SCRIPT.format(command=message.command), "job": job}
+    return {"script": _SCRIPT.format(command=message.command, mask=_MASK if is_private else ""), "job": job}
 
 
 def _gres(asked: Quantities, devices: Mapping[str, str]) -> str:

@@ -25,20 +25,23 @@ def folder_check(folder: str) -> None:
         ) from error
 
 
-def log_read(folder: str, job: str, offset: int, limit: int) -> bytes:
+def log_read(folder: str, job: str, offset: int, limit: int, *, is_private: bool = False) -> bytes:
     """At most `limit` bytes from byte `offset`; nothing where the job has not begun to write.
 
-    Whoever runs jobs may write in that folder: a link out of it, or what is no file, is refused and not followed.
+    Whoever runs jobs may write in that folder: a link out of it, or what is no file, is refused and not followed. One
+    that `is_private` is no link itself, and what is read is of the user that the folder belongs to.
     """
     if offset < 0 or limit < 0:
         raise CenterRefused(_("A log is read from its begin or a later byte."))
     try:
-        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        follows = os.O_NOFOLLOW if is_private else 0
+        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | follows)
     except OSError as error:
         raise CenterUnreachable(
             _("The folder of logs cannot be opened: %(cause)s") % {"cause": os.strerror(error.errno or 0)}
         ) from error
     try:
+        owner = os.fstat(at).st_uid
         file = os.open(log_name(job), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
     except FileNotFoundError:
         return b""
@@ -52,6 +55,8 @@ def log_read(folder: str, job: str, offset: int, limit: int) -> bytes:
         held = os.fstat(file)
         if not stat.S_ISREG(held.st_mode) or held.st_nlink != 1:
             raise CenterRefused(_("The job's log is no file of its own."))
+        if is_private and held.st_uid != owner:
+            raise CenterRefused(_("The job's log is another user's."))
         return _read(file, offset, min(limit, LIMIT_BYTES))
     except OSError as error:
         raise CenterUnreachable(

@@ -65,6 +65,8 @@ class Plain:
             return Code.STALE
         if centre.is_drained:
             return Code.DRAINED
+        if job.tenant and centre.tenants is not None and job.tenant not in centre.tenants:
+            return Code.NOT_SERVED
         rested = centre.failed_at_s + self.settings.cool_off_s
         if centre.failed_in_row >= self.settings.cool_off_failures and self.now < rested:
             return Code.COOLING_OFF

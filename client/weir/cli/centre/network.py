@@ -28,7 +28,7 @@ _CENTER = [
     ("kind", "kind"), ("version", "version"), ("settings", "settings"), ("position", "geometry"),
     ("security grade", "security_grade"), ("gpu", "gpu"), ("npu", "npu"), ("mlu", "mlu"), ("cpu", "cpu"),
     ("memory MB", "memory"), ("storage GB", "storage"), ("user-defined", "user_define"), ("tasks", "tasks"),
-    ("answered", "answered_at"), ("error", "error"),
+    ("serves", "serves"), ("tenants", "tenants"), ("answered", "answered_at"), ("error", "error"),
 ]  # fmt: skip
 _SPECS = [
     ("code", "resource_spec_id"), ("name", "resource_spec_name"), ("holds", "resource_quantity"),
@@ -53,7 +53,13 @@ def _in_words(found: "CenterOut") -> dict[str, Any]:
     row["tasks"] = f"{now['running_task_num']}+{now['waiting_task_num']}" if now else "-"
     row["version"] = now["version"] if now else ""
     row["error"] = trouble["message"] if trouble else ""
+    row["tenants"] = "; ".join(_tenant_said(each["tenant"], each["account"]) for each in found["tenants"])
     return row
+
+
+def _tenant_said(tenant: str, account: dict[str, str]) -> str:
+    """A tenant with its account there, if it has one."""
+    return " ".join([tenant, *(f"{name}={value}" for name, value in account.items())])
 
 
 def _pairs(given: list[str], what: str) -> dict[str, str]:
@@ -138,6 +144,11 @@ _SECRET = typer.Option(
 )
 
 
+_MAY_SHARE = typer.Option(
+    False, "--may-share", help="Say that tenants may share it, though its kind does not keep them apart."
+)
+
+
 @center.command()
 def join(
     ctx: typer.Context,
@@ -149,8 +160,12 @@ def join(
     region: str = typer.Option("", help="Where it belongs to."),
     position: str = typer.Option("", help="LONGITUDE,LATITUDE."),
     grade: int = typer.Option(1, help="Its security grade, 1 to 5."),
+    tenant: list[str] = typer.Option([], help="Code of a tenant that it serves; may be repeated."),
+    all_: bool = typer.Option(False, "--all-tenants", help="It serves all tenants."),
+    may_share: bool = _MAY_SHARE,
 ) -> None:
-    """Join a centre; it is asked first what it holds."""
+    """Join a centre; it is asked first what it holds. Of a kind that does not keep tenants apart it serves nobody until
+    tenants are named, or all of them may share it."""
     with caller(ctx) as client:
         found = client.center_join(
             ai_center_id=code,
@@ -161,8 +176,16 @@ def join(
             region=region,
             geometry=_place(position),
             security_grade=grade,
+            serves="all" if all_ else None,
+            may_share=may_share,
+            tenants=tenant,
         )
-    said(ctx, found, f"{code} has joined: {_held(found)}")
+    said(ctx, found, f"{code} has joined: {_held(found)}; it serves {_served(found)}")
+
+
+def _served(found: "CenterOut") -> str:
+    named = ", ".join(each["tenant"] for each in found["tenants"])
+    return "all tenants" if found["serves"] == "all" else named or "nobody yet (weir center serve)"
 
 
 def _held(found: "CenterOut") -> str:
@@ -208,6 +231,49 @@ def credential(ctx: typer.Context, code: str = _CODE, secret: list[str] = _SECRE
     with caller(ctx) as client:
         found = client.center_credential(code, _secrets(secret))
     said(ctx, found, f"{code} takes the new credential")
+
+
+_TENANT = typer.Argument(..., help="The tenant's code.")
+_ACCOUNT = typer.Option(
+    [],
+    "--account",
+    help="NAME=VALUE of the account there that its work runs under (Slurm: user, account, partition); may be repeated. "
+    "Without: the centre's own.",
+)
+
+
+@center.command()
+def serve(
+    ctx: typer.Context, code: str = _CODE, tenant: str = _TENANT, account: list[str] = _ACCOUNT
+) -> None:
+    """Have it serve a tenant; the centre is asked first whether it takes the account."""
+    with caller(ctx) as client:
+        found = client.center_tenant_set(code, tenant, _pairs(account, "NAME=VALUE"))
+    said(ctx, found, f"{code} serves {_served(found)}")
+
+
+@center.command()
+def unserve(ctx: typer.Context, code: str = _CODE, tenant: str = _TENANT) -> None:
+    """Take a tenant off it: nothing new of its is sent there, what is there goes on."""
+    with caller(ctx) as client:
+        client.center_tenant_remove(code, tenant)
+    said(ctx, None, f"{tenant} is named at {code} no more")
+
+
+@center.command("serve-all")
+def serve_all(ctx: typer.Context, code: str = _CODE, may_share: bool = _MAY_SHARE) -> None:
+    """Send it the work of all tenants; one with an account there keeps that."""
+    with caller(ctx) as client:
+        found = client.center_serves(code, "all", may_share=may_share)
+    said(ctx, found, f"{code} serves {_served(found)}")
+
+
+@center.command("serve-named")
+def serve_named(ctx: typer.Context, code: str = _CODE) -> None:
+    """Send it the work of the tenants alone that are named there; what is there of others goes on."""
+    with caller(ctx) as client:
+        found = client.center_serves(code, "named")
+    said(ctx, found, f"{code} serves {_served(found)}")
 
 
 @center.command()
