@@ -21,7 +21,7 @@ from tests.apps.jointcloud.test_annex_jobs import ROOT, TASK, create
 
 pytestmark = pytest.mark.django_db
 A4 = pytest.mark.req("JC-7.1.4", "JC-A.4-1", "JC-A.4-2.1", "JC-A.4-2.2", "JC-A.4-2.3", "JC-A.4-3.1", "JC-A.4-3.2",
-                     "JC-A.4-3.3", "JC-A.4-3.4", "JC-A.4-3.5", "JC-Q-2")  # fmt: skip
+                     "JC-A.4-3.3", "JC-A.4-3.4", "JC-A.4-3.5")  # fmt: skip
 LINES = "epoch 1\n山\n".encode()
 
 
@@ -152,7 +152,7 @@ def test_a_centre_that_tells_no_logs_gives_no_address(api, night, lake):
     assert "tells no logs" in refused(api.get(night), 404)["errorMsg"]
 
 
-@pytest.mark.req("JC-Q-2", "JC-A.3-4.6", "JC-A.3-4.7")
+@pytest.mark.req("JC-A.3-4.6", "JC-A.3-4.7")
 def test_the_place_of_a_replica_is_its_index_whatever_has_a_centre(api, night):
     row = attempts(Job.plain.get())[0]
     say(row, RemoteState.REFUSED, "no")

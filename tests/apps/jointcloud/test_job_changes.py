@@ -15,7 +15,7 @@ from apps.jointcloud.services.submission import job_submit
 from apps.kernel.actor import SYSTEM
 from tests.apps.jointcloud.jobs import TASK, asked, attempts, cycle, fresh, other, say
 
-pytestmark = [pytest.mark.django_db, pytest.mark.req("JC-5d", "JC-Q-6")]
+pytestmark = [pytest.mark.django_db, pytest.mark.req("JC-5d")]
 
 
 @pytest.fixture
