@@ -68,6 +68,7 @@ app.conf.beat_schedule = {
     "fleet: lost nodes": _every(2, "apps.fleet.tasks.nodes_check"),
     "centers: silent centres": _every(5, "apps.centers.tasks.centers_check"),
     "jointcloud: jobs and their replicas": _every(5, "apps.jointcloud.tasks.jobs_sweep"),
+    "jointcloud: money of jobs": _every(10, "apps.jointcloud.tasks.money_sweep"),
     "fleet: archives nobody knows": _every(3600, "apps.fleet.tasks.archives_tidy"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: how far money goes": _every(10, "apps.billing.tasks.funds_watch"),

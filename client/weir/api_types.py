@@ -634,6 +634,18 @@ class InvitationOut(TypedDict):
     created_at: str
 
 
+class JobCostOut(TypedDict):
+    """
+    What a job has cost so far, in CNY. `charged` is settled; `expected` is what runs or is not settled yet, by what
+    the portal saw; `own_pool` what the portal's own pool charged for it.
+    """
+
+    charged: str
+    expected: str
+    own_pool: str
+    total: str
+
+
 class JobDecisionOut(TypedDict):
     """What was decided on a task, in a sentence."""
 
@@ -809,6 +821,7 @@ class NowOut(TypedDict):
 
 class OfferIn(TypedDict):
     price: NotRequired[int | None]
+    cost: NotRequired[int | None]
     performance: NotRequired[float | None]
     idle_power_w: NotRequired[float | None]
     running_power_w: NotRequired[float | None]
@@ -1985,8 +1998,9 @@ class SpecIn(TypedDict):
 
 class SpecOfferOut(TypedDict):
     """
-    A row of the mapping: a specification at a centre. `price`: minor currency per hour. `free_count`: how many
-    replicas fit there by its last answer; null where nothing is known now. Power in watts.
+    A row of the mapping: a specification at a centre. `price`: minor currency per hour; `cost`: what the centre gets
+    for one, null where nothing was agreed. `free_count`: how many replicas fit there by its last answer; null where
+    nothing is known now. Power in watts.
     """
 
     resource_spec_id: str
@@ -1994,6 +2008,7 @@ class SpecOfferOut(TypedDict):
     center_name: str
     center_status: int
     price: int
+    cost: int | None
     free_count: int | None
     performance: float | None
     idle_power_w: float | None
@@ -2792,6 +2807,7 @@ class BillLineOut(TypedDict):
     order_no: str
     order_uid: str | None
     workload_uid: str
+    job_id: str
     commodity_zh: str
     commodity_en: str
     business_system: str
@@ -4843,7 +4859,7 @@ class TicketOut(TypedDict):
 
 class TransactionOut(TypedDict):
     uid: str
-    kind: Literal["deposit", "rate", "bill", "payment", "refund", "correction", "write_off"]
+    kind: Literal["deposit", "rate", "bill", "payment", "refund", "correction", "write_off", "cost"]
     reference: str
     reason: str
     total: str
@@ -5222,6 +5238,7 @@ class BillLineWholeOut(TypedDict):
     order_no: str
     order_uid: str | None
     workload_uid: str
+    job_id: str
     commodity_zh: str
     commodity_en: str
     business_system: str
@@ -5319,6 +5336,7 @@ class JobOut(TypedDict):
     reason: str
     tasks: list[JobTaskOut]
     decisions: list[JobDecisionOut]
+    cost: JobCostOut
 
 
 class NodeDetailOut(TypedDict):

@@ -48,12 +48,16 @@ class KindField:
 
 @dataclass(frozen=True, slots=True)
 class CenterKind:
-    """A kind of centre. `path` is "module:class" of its adapter, made as the call that `AdapterMaker` describes."""
+    """A kind of centre. `path` is "module:class" of its adapter, made as the call that `AdapterMaker` describes.
+
+    `charges_itself`: work there is metered and charged by the portal already, and is not charged again as a job.
+    """
 
     code: str
     label: str | Promise
     fields: tuple[KindField, ...]
     path: str
+    charges_itself: bool = False
 
     @property
     def has_secrets(self) -> bool:
@@ -174,6 +178,13 @@ KINDS: dict[str, CenterKind] = {
 def kinds() -> Mapping[str, CenterKind]:
     """All kinds by their codes, ours before an outsider's of the same code."""
     return _outside() | _above() | KINDS
+
+
+def charges_itself(kind: str) -> bool:
+    """Whether work at centres of a kind is charged by the portal's own pool; of a kind that is there no more it is
+    not."""
+    found = kinds().get(kind)
+    return found is not None and found.charges_itself
 
 
 def adapter_of(

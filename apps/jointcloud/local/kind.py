@@ -19,6 +19,7 @@ LOCAL = CenterKind(
     code=CODE,
     label=_("Own pool"),
     path="apps.jointcloud.local.adapter:LocalAdapter",
+    charges_itself=True,
     fields=(
         KindField(
             "tenant",

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -18,6 +19,7 @@ from apps.identity.pages.requests import PortalRequest
 from apps.jointcloud.forms import JobForm, JobsForm
 from apps.jointcloud.job_text import decision_text, reasons_text, state_text
 from apps.jointcloud.models import Job
+from apps.jointcloud.selectors.costs import job_cost
 from apps.jointcloud.selectors.jobs import (
     job_decisions,
     job_get,
@@ -76,6 +78,7 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
         "tasks": tasks,
         "decisions": decisions,
         "is_open": row.state in OPEN,
+        "cost": job_cost(row, timezone.now()),
     }
     return show(request, "jointcloud/job", context)
 
