@@ -170,9 +170,7 @@ class Charge(TenantOwned):
         constraints = [models.CheckConstraint(name="charge_state", condition=Q(state__in=ChargeState.values))]
         indexes = [
             models.Index(fields=["tenant", "-created_at"], name="charge_of_tenant"),
-            models.Index(
-                fields=["job_id"], name="charge_of_open_job", condition=~Q(job_id="") & Q(state="open")
-            ),
+            models.Index(fields=["job_id"], name="charge_of_job", condition=~Q(job_id="")),
         ]
 
     def __str__(self) -> str:

@@ -187,3 +187,9 @@ def usages_believed(keys: Collection[str]) -> dict[str, CenterUsage]:
 def usages_doubted(keys: Collection[str]) -> set[str]:
     """Those of these remote tasks of which a centre's accounts said something that is not believed."""
     return set(CenterUsage.objects.filter(key__in=list(keys)).exclude(fault="").values_list("key", flat=True))
+
+
+def remote_tasks_awaiting(keys: Collection[str]) -> set[str]:
+    """Those of these remote tasks that are there and of which their centre's accounts have not told yet."""
+    rows = RemoteTask.objects.filter(key__in=list(keys), is_accounted=False)
+    return set(rows.values_list("key", flat=True))

@@ -31,6 +31,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='charge',
-            index=models.Index(condition=models.Q(models.Q(('job_id', ''), _negated=True), ('state', 'open')), fields=['job_id'], name='charge_of_open_job'),
+            index=models.Index(condition=models.Q(('job_id', ''), _negated=True), fields=['job_id'], name='charge_of_job'),
         ),
     ]

@@ -103,6 +103,13 @@ def job_charge_end(*, actor: Actor, charge_uid: UUID) -> None:
         charge_close(actor=actor, workload_uid=charge_uid, at=timezone.now())
 
 
+def job_holds_lock(job_id: str) -> None:
+    """Lock what is set aside for a job, one after the other by their keys as whoever bills does, in the caller's
+    transaction."""
+    rows = FundsHold.plain.filter(charge__job_id=job_id).order_by("pk")
+    list(rows.select_for_update(no_key=True, of=("self",)).values_list("pk"))
+
+
 @service(recorded=False)
 def job_usage_settle(*, actor: Actor, charge_uid: UUID, reports: Sequence[Usage]) -> UsageReceipt:
     """Record what a replica used and rate it at once, in the caller's transaction; see `usage_record`."""

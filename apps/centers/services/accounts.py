@@ -57,11 +57,11 @@ def accounts_follow(center: Center, adapter: CenterAdapter) -> Iterator[tuple[st
     by_key = {row.key: row for row in waiting}
     since = min(row.ended_at or row.state_at for row in waiting) - _BEFORE
     for record in usage_asked(adapter, since):
-        row = by_key.get(record.key)
-        if row is not None and (
-            fault := usage_keep(actor=SYSTEM, pk=row.pk, record=record, asked_at=asked_at)
+        found = by_key.get(record.key)
+        if found is not None and (
+            fault := usage_keep(actor=SYSTEM, pk=found.pk, record=record, asked_at=asked_at)
         ):
-            yield row.key, fault
+            yield found.key, fault
 
 
 def _is_waited_for(row: RemoteTask, now: datetime, *, tells: bool) -> bool:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from apps.billing.selectors.accounts import funds_due_jobs
 from apps.billing.selectors.charges import job_charges_open, slice_cost
-from apps.billing.services.job_charges import job_usage_settle
+from apps.billing.services.job_charges import job_holds_lock, job_usage_settle
 from apps.billing.services.payables import payable_post
 from apps.billing.types import Usage
 from apps.catalog.pricing.price import Line, PriceUnit, cost
@@ -26,7 +26,7 @@ from apps.catalog.services.network_prices import REPLICA
 from apps.jointcloud.models import Job, Replica, Settlement
 from apps.jointcloud.services.charging import charges_follow, hourly_of, job_funds_follow
 from apps.jointcloud.services.following import job_end
-from apps.jointcloud.services.remote import Account, remote_account
+from apps.jointcloud.services.remote import Account, remote_account, remote_awaited
 from apps.jointcloud.services.settling import job_lock
 from apps.jointcloud.states import ENDED, OPEN, SettledBy
 from apps.kernel.actor import Actor
@@ -38,6 +38,7 @@ log = logging.getLogger("weir.jointcloud")
 GIVE_UP = timedelta(days=2)
 _DAY_S = 86_400
 _MOST = 500
+_LOOKED_MOST = 10_000
 # By the hour, as the prices of network specifications are.
 _HOURLY = Line(REPLICA, 1, PriceUnit.HOUR.value, "flat", ())
 
@@ -64,6 +65,7 @@ def attempt_settle(*, actor: Actor, key: str) -> None:
     account, now = remote_account(key), timezone.now()
     if not account.is_final and now - row.ended_at < GIVE_UP:
         return
+    job_holds_lock(job.job_id)
     use = _use_of(row, account)
     amount, use = _charged(row, use, actor)
     owed = ZERO if row.cost_minor is None else exact(cost(_HOURLY, hourly_of(row.cost_minor), use.seconds))
@@ -185,6 +187,15 @@ def job_unfunded_stop(*, actor: Actor, job_id: str, charge_uid: UUID) -> None:
             job_end(job, actor=actor)
 
 
+def _due(now: datetime) -> list[str]:
+    """What can be settled now: of what its centre may still tell nothing is looked at."""
+    rows = Replica.objects.filter(is_settled=False, charge_uid__isnull=False).exclude(state__in=OPEN)
+    over = dict(rows.order_by("ended_at").values_list("key", "ended_at")[:_LOOKED_MOST])
+    awaited = remote_awaited(over.keys())
+    due = [key for key, at in over.items() if key not in awaited or (at is not None and now - at >= GIVE_UP)]
+    return due[:_MOST]
+
+
 @contextmanager
 def _apart(what: str, name: str) -> Iterator[None]:
     try:
@@ -196,8 +207,7 @@ def _apart(what: str, name: str) -> Iterator[None]:
 def money_sweep(*, actor: Actor) -> None:
     """Settle what no event told, look at the money of what runs, and close what is settled. What one part fails over
     the others do not wait for; it is due still."""
-    keys = Replica.objects.filter(is_settled=False, charge_uid__isnull=False).exclude(state__in=OPEN)
-    for key in keys.order_by("ended_at").values_list("key", flat=True)[:_MOST]:
+    for key in _due(timezone.now()):
         with _apart("attempt", key):
             attempt_settle(actor=actor, key=key)
     for charge_uid, job_id in funds_due_jobs(_MOST):

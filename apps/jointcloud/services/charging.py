@@ -7,6 +7,7 @@ the job's lock; the order of locks is the job, then the tenant's account, then w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
@@ -18,7 +19,12 @@ from django.utils.translation import gettext_noop
 
 from apps.billing.errors import AccountNotOpened, FundsTooLow
 from apps.billing.services.funds import FundsState, funds_top_up
-from apps.billing.services.job_charges import job_charge_begin, job_charge_end, job_charge_size
+from apps.billing.services.job_charges import (
+    job_charge_begin,
+    job_charge_end,
+    job_charge_size,
+    job_holds_lock,
+)
 from apps.billing.types import CostLabels, JobPrice
 from apps.centers.adapters.kinds import charges_itself
 from apps.centers.models import SpecOffer
@@ -126,6 +132,7 @@ def _organization(job: Job) -> str:
 def charges_follow(job: Job, *, actor: Actor) -> None:
     """Bring what is set aside for a locked job to what of it may still run, and close what is settled of one that has
     ended. Nothing is set aside anew here."""
+    job_holds_lock(job.job_id)
     rows = Replica.objects.filter(task__job=job, charge_uid__isnull=False).order_by()
     counts = rows.values_list("charge_uid").annotate(
         running=Count("pk", filter=Q(state__in=OPEN)), unsettled=Count("pk", filter=Q(is_settled=False))
@@ -165,7 +172,7 @@ def _unrated_s(job: Job, charge_uid: UUID, now: datetime) -> float:
         task__job=job, charge_uid=charge_uid, is_settled=False, seen_from__isnull=False
     )
     spans = rows.values_list("seen_from", "seen_until")
-    return sum(max(0.0, ((until or now) - since).total_seconds()) for since, until in spans if since)
+    return math.fsum(max(0.0, ((until or now) - since).total_seconds()) for since, until in spans if since)
 
 
 def _moment(state: FundsState) -> str:

@@ -170,8 +170,8 @@ def job_lost_replace(*, actor: Actor, job_id: str) -> None:
     for row in rows:
         remote_stop(row.key, actor=actor)
         row.state, row.is_current, row.again, row.ended_at = ReplicaState.LOST, False, False, now
-        row.lost_at = now
-        row.save(update_fields=["state", "is_current", "again", "ended_at", "lost_at"])
+        row.lost_at = row.seen_until = now
+        row.save(update_fields=["state", "is_current", "again", "ended_at", "lost_at", "seen_until"])
         Decision.objects.create(
             task_id=row.task_id, kind=DecisionKind.LOST, at=now, ai_center_id=row.ai_center_id, replicas=1
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -11,7 +11,12 @@ from urllib.parse import urlsplit
 
 from apps.centers.adapters.base import JobMessage
 from apps.centers.models import Center, RemoteTask, SpecOffer
-from apps.centers.selectors import remote_tasks_named, usages_believed, usages_doubted
+from apps.centers.selectors import (
+    remote_tasks_awaiting,
+    remote_tasks_named,
+    usages_believed,
+    usages_doubted,
+)
 from apps.centers.services.remote_tasks import remote_task_request, remote_task_stop
 from apps.centers.states import RemoteState
 from apps.jointcloud.models import Job, Replica, Task
@@ -83,6 +88,13 @@ def remote_account(key: str) -> Account:
     told = None if found is None else (found.started_at, found.ended_at)
     is_final = told is not None or row is None or row.is_accounted
     return Account(is_final, told, told is None and key in usages_doubted([key]))
+
+
+def remote_awaited(keys: Collection[str]) -> set[str]:
+    """Those of these attempts of which their centre's accounts may still tell: some of them are told, and not taken
+    over yet."""
+    found = remote_tasks_awaiting(keys)
+    return found - usages_believed(found).keys()
 
 
 def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, actor: Actor) -> None:

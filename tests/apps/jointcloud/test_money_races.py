@@ -23,9 +23,12 @@ pytestmark = pytest.mark.req("ELA-1910", "PLAT-OPS-38")
 
 @pytest.fixture
 def job(committed, acme, member, spec, centre):
-    """A job of three replicas that have run for 600 s each, of which the centre has told."""
-    centre("lake", spec(), offer={"cost_minor": 300})
-    made = sent(member("acme", "tenant_front_line"), acme, other("train", replicas=3))
+    """A job of three replicas at two centres that have run for 600 s each, of which the centres have told."""
+    gpu = spec()
+    for code in ("lake", "sea"):
+        centre(code, gpu, offer={"cost_minor": 300})
+    tasks = other("train", replicas=2, centers=("sea",)), other("check", centers=("lake",))
+    made = sent(member("acme", "tenant_front_line"), acme, *tasks)
     for row in attempts(made):
         assert tell(ran(row, 600)) == ""
     return made
@@ -38,7 +41,7 @@ def is_settled_once(job) -> bool:
         Settlement.plain.count() == UsageRecord.plain.count() == len(rated) == 3
         and all(abs(each - whole) <= Decimal("0.0014") for each in rated)
         and LedgerTransaction.objects.filter(kind="cost").count() == 3
-        and abs(owed() - 3 * Decimal(3) * 601 / 3600) < Decimal("0.003")
+        and abs(owed("lake") + owed("sea") - 3 * Decimal(3) * 601 / 3600) < Decimal("0.003")
         and not Replica.objects.filter(is_settled=False).exists()
         and books_balance()
     )
