@@ -69,6 +69,7 @@ app.conf.beat_schedule = {
     "centers: silent centres": _every(5, "apps.centers.tasks.centers_check"),
     "jointcloud: jobs and their replicas": _every(5, "apps.jointcloud.tasks.jobs_sweep"),
     "jointcloud: forget ended jobs": _every(3600, "apps.jointcloud.tasks.jobs_forget"),
+    "jointcloud: money of jobs": _every(10, "apps.jointcloud.tasks.money_sweep"),
     "fleet: archives nobody knows": _every(3600, "apps.fleet.tasks.archives_tidy"),
     "billing: rate usage": _every(2, "apps.billing.tasks.usage_rate"),
     "billing: how far money goes": _every(10, "apps.billing.tasks.funds_watch"),

@@ -18,7 +18,12 @@ from apps.billing.events import (
     UsageRefused,
 )
 from apps.cases.events import CaseChanged
-from apps.centers.events import CenterStatusChanged, RemoteTaskChanged, ResourceSpecRemoved
+from apps.centers.events import (
+    CenterStatusChanged,
+    RemoteTaskAccounted,
+    RemoteTaskChanged,
+    ResourceSpecRemoved,
+)
 from apps.centre.events import CentreOpened
 from apps.conformance import tasks as conformance_tasks
 from apps.conformance.events import RunAsked
@@ -214,6 +219,8 @@ after(VersionsGone, lambda event: image_tasks.repositories_tidy.delay(list(event
 within(ResourceSpecRemoved, jobs.spec_removed)
 # Sweep of these: jobs_sweep, every few seconds.
 after(RemoteTaskChanged, jobs.remote_task_changed)
+# Sweep: money_sweep, every few seconds.
+after(RemoteTaskAccounted, jobs.remote_task_accounted)
 after(ReplicasWait, lambda event: jointcloud_tasks.jobs_place.delay())
 after(CenterStatusChanged, lambda event: jointcloud_tasks.jobs_sweep.delay())
 

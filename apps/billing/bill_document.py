@@ -112,6 +112,7 @@ def _part(charge: Charge, rows: list[BillLine]) -> BillPart:
         workload_uid=charge.workload_uid,
         lines=tuple(map(_line, rows)),
         subtotal=sum((row.amount for row in rows), ZERO),
+        job_id=charge.job_id,
     )
 
 

@@ -42,6 +42,7 @@ class FundsTooLow(Conflict):
     default_cure = gettext_lazy("Top up the account, or ask the computing centre for credit.")
 
     def __init__(self, *, wanted: Decimal, spendable: Decimal) -> None:
+        self.wanted, self.spendable = wanted, spendable
         text = _(
             "The account lacks ¥%(lacking)s: ¥%(wanted)s is set aside before a start, and ¥%(spendable)s"
             " can be spent."

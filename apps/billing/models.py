@@ -53,6 +53,8 @@ class LedgerAccount(models.Model):
         PROMOTION = "promotion", _("Coupons")
         ROUNDING = "rounding", _("Rounding")
         WRITE_OFF = "write_off", _("Written off")
+        COST = "cost", _("Cost of other centres")
+        PAYABLE = "payable", _("Owed to a centre")
 
     code = models.CharField(_("code"), max_length=96, unique=True)
     tenant = models.ForeignKey(
@@ -81,6 +83,7 @@ class LedgerTransaction(models.Model):
         REFUND = "refund", _("Refund")
         CORRECTION = "correction", _("Correction")
         WRITE_OFF = "write_off", _("Bill written off")
+        COST = "cost", _("Use at another centre")
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     idempotency_key = models.CharField(max_length=160, unique=True)
@@ -127,6 +130,7 @@ class Charge(TenantOwned):
     """What a workload is charged by: the frozen quote of its order, or of its submission, and its cost labels. Of an
     ordered volume `workload_uid` is the volume's.
 
+    Of a job over centres it is of one price at one centre, and `job_id` and `order_no` are the job's.
     `work_name` is what work without an order was called. `amounts` are those it began with, `resizes` the later ones:
     use is rated by what its report says was held (POOL-12.2).
     """
@@ -134,6 +138,7 @@ class Charge(TenantOwned):
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     order_uid = models.UUIDField(_("order"), db_index=True, null=True, blank=True)
     order_no = models.CharField(_("order number"), max_length=48)
+    job_id = models.CharField(_("job"), max_length=48, blank=True, default="")
     workload_uid = models.UUIDField(_("workload"), unique=True)
     commodity_number = models.CharField(_("service number"), max_length=32)
     commodity_name_zh = models.CharField(_("commodity in Chinese"), max_length=120)
@@ -163,7 +168,10 @@ class Charge(TenantOwned):
         verbose_name_plural = _("charges")
         ordering = ["-created_at", "-pk"]
         constraints = [models.CheckConstraint(name="charge_state", condition=Q(state__in=ChargeState.values))]
-        indexes = [models.Index(fields=["tenant", "-created_at"], name="charge_of_tenant")]
+        indexes = [
+            models.Index(fields=["tenant", "-created_at"], name="charge_of_tenant"),
+            models.Index(fields=["job_id"], name="charge_of_job", condition=~Q(job_id="")),
+        ]
 
     def __str__(self) -> str:
         return self.order_no

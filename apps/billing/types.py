@@ -37,6 +37,20 @@ class CostLabels:
 
 
 @dataclass(frozen=True, slots=True)
+class JobPrice:
+    """What a replica of a job over centres costs at one of them: `hourly` CNY for each hour, whatever else is sold.
+
+    `network_spec`: the code of its specification, and `spec_name` what that is called; `supplier`: the centre's name.
+    """
+
+    job_id: str
+    network_spec: str
+    spec_name: str
+    supplier: str
+    hourly: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """An interval that a slice ran, as its agent vouches, or that a volume was there. `seq` counts from 1 within it."""
 
@@ -204,7 +218,8 @@ class PartLine:
 
 @dataclass(frozen=True, slots=True)
 class BillPart:
-    """What one order, or one piece of work without an order, put on a bill, with its lines by component."""
+    """What one order, one piece of work without an order, or a job at one price at a centre put on a bill, with its
+    lines by component. `job_id`: of a job over centres."""
 
     number: str
     name: str
@@ -214,6 +229,7 @@ class BillPart:
     workload_uid: UUID
     lines: tuple[PartLine, ...]
     subtotal: Decimal
+    job_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,10 @@ class PriceVersionAdmin(OperatorAdmin):
     search_fields = ["commodity__number", "commodity__name_zh", "commodity__name_en"]
     inlines = [PriceLineInline]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PriceVersion]:
+        """Prices of specifications of the computing network are set at those."""
+        return super().get_queryset(request).filter(commodity__isnull=False)
+
 
 @admin.register(CouponBudget)
 class CouponBudgetAdmin(OperatorAdmin):

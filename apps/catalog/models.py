@@ -280,10 +280,16 @@ class CommodityTenant(TenantOwned):
 
 
 class PriceVersion(models.Model):
-    """A commodity's prices from an instant on. Append-only by trigger: what was charged stays explainable."""
+    """A commodity's prices from an instant on. Append-only by trigger: what was charged stays explainable.
+
+    Those of a specification of the computing network, which is no commodity, name it by its code in `network_spec`.
+    """
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    commodity = models.ForeignKey(Commodity, on_delete=models.PROTECT, related_name="price_versions")
+    commodity = models.ForeignKey(
+        Commodity, null=True, blank=True, on_delete=models.PROTECT, related_name="price_versions"
+    )
+    network_spec = models.CharField(_("network specification"), max_length=64, blank=True, default="")
     number = models.PositiveIntegerField(_("number"))
     effective_from = models.DateTimeField(_("effective from"))
     published_at = models.DateTimeField(_("published at"))
@@ -292,10 +298,22 @@ class PriceVersion(models.Model):
         verbose_name = _("price version")
         verbose_name_plural = _("price versions")
         ordering = ["commodity", "-number"]
-        constraints = [models.UniqueConstraint(fields=["commodity", "number"], name="price_version_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["commodity", "number"], name="price_version_once"),
+            models.UniqueConstraint(
+                fields=["network_spec", "number"],
+                name="price_version_network_once",
+                condition=Q(commodity__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="price_version_of",
+                condition=Q(commodity__isnull=False, network_spec="")
+                | (Q(commodity__isnull=True) & ~Q(network_spec="")),
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.commodity_id} v{self.number}"
+        return f"{self.commodity_id or self.network_spec} v{self.number}"
 
 
 class PriceLine(models.Model):

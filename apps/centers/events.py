@@ -44,3 +44,11 @@ class RemoteTaskChanged(Event):
     owner: str
     before: str
     after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTaskAccounted(Event):
+    """What a centre's own accounts say of a remote task is known now, or is waited for no more."""
+
+    key: str
+    owner: str

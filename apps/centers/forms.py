@@ -284,6 +284,11 @@ class OfferForm(MarkedForm):
     price = _price(
         label=_("Price of an hour there (CNY)"), required=False, help_text=_("Empty: the specification's.")
     )
+    cost = _price(
+        label=_("What the centre gets for an hour (CNY)"),
+        required=False,
+        help_text=_("As agreed with it. Empty: nothing is owed to it."),
+    )
     performance = forms.FloatField(
         label=_("Measured performance"),
         min_value=0,
@@ -302,6 +307,7 @@ class OfferForm(MarkedForm):
             kwargs["initial"] = said | {
                 "center": row.center.ai_center_id,
                 "price": price_shown(row.price_minor),
+                "cost": price_shown(row.cost_minor),
             }
         super().__init__(*args, **kwargs)
         choice = self.fields["center"]

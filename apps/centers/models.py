@@ -14,7 +14,8 @@ TEXT_BYTES = 63
 ID_PATTERN = r"^[a-z0-9][a-z0-9-]{0,31}$"
 GRADE_MOST = 5
 SECONDS_MOST = 7 * 86_400
-PRICE_MOST = 10**12
+# Of an hour, in the least unit of money: what a price of the catalogue may be.
+PRICE_MOST = 10**10 - 1
 POWER_MOST_W = 10**9
 ERROR_MOST = 500
 # What every engine takes as a name: small letters, digits and dashes inside.
@@ -295,7 +296,8 @@ class ResourceSpec(models.Model):
 class SpecOffer(models.Model):
     """That a centre offers a specification: a row of the mapping of specifications to centres.
 
-    `price_minor`: of an hour there, the specification's own where nothing is said. `performance`: measured, by any one
+    `price_minor`: of an hour there, the specification's own where nothing is said. `cost_minor`: what the centre gets
+    for an hour, as it was agreed with it; None where nothing was. `performance`: measured, by any one
     measure for all centres of a specification, more is better. Power in watts, of one replica's devices: idle while its
     data comes, and running.
     """
@@ -303,6 +305,7 @@ class SpecOffer(models.Model):
     spec = models.ForeignKey(ResourceSpec, on_delete=models.PROTECT, related_name="offers")
     center = models.ForeignKey(Center, on_delete=models.PROTECT, related_name="offers")
     price_minor = models.BigIntegerField(_("price of an hour"), null=True, blank=True)
+    cost_minor = models.BigIntegerField(_("cost of an hour"), null=True, blank=True)
     performance = models.FloatField(_("performance"), null=True, blank=True)
     idle_power_w = models.FloatField(_("power while idle (W)"), null=True, blank=True)
     running_power_w = models.FloatField(_("power while running (W)"), null=True, blank=True)
@@ -317,6 +320,9 @@ class SpecOffer(models.Model):
             models.UniqueConstraint(fields=["spec", "center"], name="spec_offer_once"),
             models.CheckConstraint(
                 name="spec_offer_price", condition=Q(price_minor=None) | Q(price_minor__range=(0, PRICE_MOST))
+            ),
+            models.CheckConstraint(
+                name="spec_offer_cost", condition=Q(cost_minor=None) | Q(cost_minor__range=(0, PRICE_MOST))
             ),
             *(
                 models.CheckConstraint(
@@ -354,7 +360,9 @@ class RemoteTask(models.Model):
     `key` becomes the engine's own name of the job. `owner` says who asked, in words of the layer above alone.
     `account`: what it runs under there, whatever becomes of its tenant's; none: the centre's own.
     `revision` counts its changes. `state_at`: since when it is so; `seen_at`: of which moment the centre's last report
-    is. `sent_at`: when it was last begun to send. `is_left`: it counts as over, and the centre may still have it.
+    is. `sent_at`: when it was last begun to send. `running_at`: when it was first seen to run, by our clock.
+    `is_accounted`: what the centre's own accounts say of it is known, or is waited for no more. `is_left`: it counts as
+    over, and the centre may still have it.
     """
 
     center = models.ForeignKey(Center, on_delete=models.PROTECT, related_name="remote_tasks")
@@ -375,6 +383,8 @@ class RemoteTask(models.Model):
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
     exit_code = models.IntegerField(_("exit code"), null=True, blank=True)
     sent_at = models.DateTimeField(null=True, blank=True)
+    running_at = models.DateTimeField(null=True, blank=True)
+    is_accounted = models.BooleanField(default=False)
     seen_at = models.DateTimeField(_("last report"), null=True, blank=True)
     revision = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
@@ -398,6 +408,9 @@ class RemoteTask(models.Model):
                 condition=Q(state__in=OPEN_STATES) | Q(is_left=True),
             ),
             models.Index(fields=["center", "-created_at", "-id"], name="remote_task_listed"),
+            models.Index(
+                fields=["center", "id"], name="remote_task_unaccounted", condition=Q(is_accounted=False)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -421,3 +434,36 @@ class RemoteMessage(models.Model):
 
     def __str__(self) -> str:
         return str(self.task_id)
+
+
+class CenterUsage(models.Model):
+    """What a centre's own accounts said of one remote task, as it said it: evidence, append-only by trigger.
+
+    It names the centre and the task by what outlives both. `fault`: why it is not believed, "" where it is; of one task
+    one record is believed. `raw`: the record as it came.
+    """
+
+    ai_center_id = models.CharField(_("AI computing centre"), max_length=TEXT_BYTES)
+    key = models.CharField(_("key"), max_length=TEXT_BYTES)
+    native_id = models.CharField(_("number there"), max_length=TEXT_BYTES)
+    started_at = models.DateTimeField(_("started at"))
+    ended_at = models.DateTimeField(_("ended at"))
+    quantities = models.JSONField(default=dict)
+    raw = models.TextField(_("record"))
+    fault = models.CharField(_("why it is not believed"), max_length=ERROR_MOST, blank=True)
+    told_at = models.DateTimeField(_("told at"))
+
+    class Meta:
+        verbose_name = _("use by a centre's accounts")
+        verbose_name_plural = _("uses by centres' accounts")
+        ordering = ["told_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["key"], name="center_usage_believed", condition=Q(fault="")),
+            models.UniqueConstraint(
+                fields=["key", "native_id", "started_at", "ended_at"], name="center_usage_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["ai_center_id", "-ended_at"], name="center_usage_of_center")]
+
+    def __str__(self) -> str:
+        return f"{self.ai_center_id}: {self.key}"

@@ -17,6 +17,7 @@ from apps.centers.selectors import (
     remote_tasks_sent,
     remote_tasks_to_stop,
 )
+from apps.centers.services.accounts import accounts_follow
 from apps.centers.services.calls import center_asked, error_text, job_sent, job_stopped, jobs_asked
 from apps.centers.services.following import (
     is_news,
@@ -50,6 +51,8 @@ SETTLE_S = CallLimits().create_s + 10.0
 MISSING_S = 60.0
 # A job is asked again to end after so long.
 _STOP_AGAIN_S = 15.0
+# How often the centre's own accounts are asked for what they say of jobs that are over, while there are some.
+ACCOUNT_S = 15.0
 # Of one question. Of one turn of sending, and of stopping: what runs is followed between.
 _KEYS_MOST = 500
 _SENDING_S = 2.0
@@ -80,6 +83,7 @@ class CenterWatch:
         self._job_failures = 0
         self._ask_at_s = 0.0
         self._follow_at_s = 0.0
+        self._account_at_s = 0.0
         self._failing_from_s: float | None = None
         # By the task's row: since when it lacks, and when it was last asked to end.
         self._missing: dict[int, float] = {}
@@ -189,6 +193,8 @@ class CenterWatch:
             if monotonic() >= self._follow_at_s:
                 self._followed(center)
             are_left = self._stop(center)
+            if monotonic() >= self._account_at_s:
+                self._account(center)
             return not self._is_held and (self._send_new(center) or are_left)
         except CenterError as error:
             log.warning("centre %s and its jobs: %s", center.ai_center_id, error_text(error))
@@ -208,6 +214,16 @@ class CenterWatch:
             raise
         self._job_failures = 0
         self._follow_at_s = monotonic() + self._follow_pause_s(center, monotonic() - began_s)
+
+    def _account(self, center: Center) -> None:
+        """Ask for what the centre's accounts say. That they fail hinders nothing else: they are asked again."""
+        began_s = monotonic()
+        try:
+            for key, fault in accounts_follow(center, lambda account: self._adapter_of(center, account)):
+                self._tell(center, f"its account of {key}: {fault}")
+        except CenterError as error:
+            self._tell(center, f"its accounts: {error_text(error)}")
+        self._account_at_s = monotonic() + max(ACCOUNT_S, (monotonic() - began_s) / _SHARE)
 
     def _refuse(self, center: Center) -> None:
         for row in remote_tasks_new(center, _SENDS_MOST):

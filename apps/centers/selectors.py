@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import Case, Count, Exists, OuterRef, Prefetch, Q, QuerySet, When
 from django.utils.translation import gettext as _
 
-from apps.centers.models import Center, CenterTenant, RemoteTask, ResourceSpec, SpecOffer
+from apps.centers.models import Center, CenterTenant, CenterUsage, RemoteTask, ResourceSpec, SpecOffer
 from apps.centers.states import OPEN_STATES, SENT_STATES, RemoteState, Serves, Wanted
 from apps.kernel.errors import NotFound
 
@@ -195,3 +195,26 @@ def remote_tasks_to_stop(center: Center) -> list[RemoteTask]:
     )
     runs = Case(When(state=RemoteState.WAITING, then=0), default=1)
     return list(rows.exclude(native_id="").order_by(runs, "pk"))
+
+
+def remote_tasks_unaccounted(center: Center, most: int) -> list[RemoteTask]:
+    """Tasks of a centre that are over, or may still be there though they count as over, and of which its accounts have
+    not told yet: the oldest first."""
+    rows = RemoteTask.objects.filter(center=center, is_accounted=False).exclude(state__in=OPEN_STATES)
+    return list(rows.order_by("pk")[:most])
+
+
+def usages_believed(keys: Collection[str]) -> dict[str, CenterUsage]:
+    """What centres' accounts say of these remote tasks and is believed, by key."""
+    return {row.key: row for row in CenterUsage.objects.filter(key__in=list(keys), fault="").defer("raw")}
+
+
+def usages_doubted(keys: Collection[str]) -> set[str]:
+    """Those of these remote tasks of which a centre's accounts said something that is not believed."""
+    return set(CenterUsage.objects.filter(key__in=list(keys)).exclude(fault="").values_list("key", flat=True))
+
+
+def remote_tasks_awaiting(keys: Collection[str]) -> set[str]:
+    """Those of these remote tasks that are there and of which their centre's accounts have not told yet."""
+    rows = RemoteTask.objects.filter(key__in=list(keys), is_accounted=False)
+    return set(rows.values_list("key", flat=True))

@@ -40,3 +40,13 @@ class DecisionKind(models.TextChoices):
     TAKEN_BACK = "taken_back", _("Taken back with its gang")
     LOST = "lost", _("Lost with its centre")
     RETRIED = "retried", _("Tried again")
+
+
+class SettledBy(models.TextChoices):
+    """By what an attempt was settled. Of the last three nothing is charged and nothing owed."""
+
+    TOLD = "told", _("The centre's accounts")
+    SEEN = "seen", _("What the portal saw")
+    DOUBTED = "doubted", _("Not believed")
+    UNKNOWN = "unknown", _("Lost, and told by nobody")
+    NOT_RUN = "not_run", _("It did not run")

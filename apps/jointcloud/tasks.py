@@ -1,6 +1,6 @@
 """Clockwork of jobs over several centres."""
 
-from apps.jointcloud.services import forgetting, placing
+from apps.jointcloud.services import accounting, forgetting, placing
 from apps.jointcloud.services.following import job_follow as follow
 from apps.kernel.actor import SYSTEM
 from apps.kernel.tasks import provider_task
@@ -29,3 +29,15 @@ def jobs_forget() -> int:
 def job_follow(job_id: str) -> None:
     """Take over what the centres say of a job."""
     follow(actor=SYSTEM, job_id=job_id)
+
+
+@provider_task
+def attempt_settle(key: str) -> None:
+    """Settle what an attempt of a replica used."""
+    accounting.attempt_settle(actor=SYSTEM, key=key)
+
+
+@provider_task
+def money_sweep() -> None:
+    """What is to be settled, topped up or closed of jobs' money: every few seconds."""
+    accounting.money_sweep(actor=SYSTEM)

@@ -108,6 +108,10 @@ _OTHERS: Mapping[AnyCode, str] = {
     Finding.GANG_INCOMPLETE: gettext_noop(
         "All tasks of this job start together, and %(task)s finds no centre."
     ),
+    Finding.FUNDS_TOO_LOW: gettext_noop(
+        "The tenant's account lacks money: ¥%(wanted)s is set aside before a start, and ¥%(spendable)s can be spent."
+    ),
+    Finding.NO_ACCOUNT: gettext_noop("The tenant's account is not opened: ask the operator to open it."),
     Fault.WEIGHTS_SUM: gettext_noop(
         "The weights have to sum to 1, and sum to %(permille)s thousandths. Change them."
     ),

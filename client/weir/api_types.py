@@ -637,6 +637,18 @@ class InvitationOut(TypedDict):
     created_at: str
 
 
+class JobCostOut(TypedDict):
+    """
+    What a job has cost so far, in CNY. `charged` is settled; `expected` is what runs or is not settled yet, by what
+    the portal saw; `own_pool` what the portal's own pool charged for it.
+    """
+
+    charged: str
+    expected: str
+    own_pool: str
+    total: str
+
+
 class JobDecisionOut(TypedDict):
     """What was decided on a task, in a sentence."""
 
@@ -812,6 +824,7 @@ class NowOut(TypedDict):
 
 class OfferIn(TypedDict):
     price: NotRequired[int | None]
+    cost: NotRequired[int | None]
     performance: NotRequired[float | None]
     idle_power_w: NotRequired[float | None]
     running_power_w: NotRequired[float | None]
@@ -1999,8 +2012,9 @@ class SpecIn(TypedDict):
 
 class SpecOfferOut(TypedDict):
     """
-    A row of the mapping: a specification at a centre. `price`: minor currency per hour. `free_count`: how many
-    replicas fit there by its last answer; null where nothing is known now. Power in watts.
+    A row of the mapping: a specification at a centre. `price`: minor currency per hour; `cost`: what the centre gets
+    for one, null where nothing was agreed. `free_count`: how many replicas fit there by its last answer; null where
+    nothing is known now. Power in watts.
     """
 
     resource_spec_id: str
@@ -2008,6 +2022,7 @@ class SpecOfferOut(TypedDict):
     center_name: str
     center_status: int
     price: int
+    cost: int | None
     free_count: int | None
     performance: float | None
     idle_power_w: float | None
@@ -2821,6 +2836,7 @@ class BillLineOut(TypedDict):
     order_no: str
     order_uid: str | None
     workload_uid: str
+    job_id: str
     commodity_zh: str
     commodity_en: str
     business_system: str
@@ -4905,7 +4921,7 @@ class TicketOut(TypedDict):
 
 class TransactionOut(TypedDict):
     uid: str
-    kind: Literal["deposit", "rate", "bill", "payment", "refund", "correction", "write_off"]
+    kind: Literal["deposit", "rate", "bill", "payment", "refund", "correction", "write_off", "cost"]
     reference: str
     reason: str
     total: str
@@ -5284,6 +5300,7 @@ class BillLineWholeOut(TypedDict):
     order_no: str
     order_uid: str | None
     workload_uid: str
+    job_id: str
     commodity_zh: str
     commodity_en: str
     business_system: str
@@ -5382,6 +5399,7 @@ class JobOut(TypedDict):
     reason: str
     tasks: list[JobTaskOut]
     decisions: list[JobDecisionOut]
+    cost: JobCostOut
 
 
 class NodeDetailOut(TypedDict):

@@ -1,6 +1,6 @@
 """What jobs over several centres make of what happens at those."""
 
-from apps.centers.events import RemoteTaskChanged, ResourceSpecRemoved
+from apps.centers.events import RemoteTaskAccounted, RemoteTaskChanged, ResourceSpecRemoved
 from apps.jointcloud import tasks
 from apps.jointcloud.services.following import spec_removed_check
 from apps.jointcloud.services.remote import OWNER
@@ -11,6 +11,12 @@ def remote_task_changed(event: RemoteTaskChanged) -> None:
     """The job whose replica it is looks at it."""
     if event.owner.startswith(OWNER):
         tasks.job_follow.delay(event.owner.removeprefix(OWNER))
+
+
+def remote_task_accounted(event: RemoteTaskAccounted) -> None:
+    """The attempt that it is is settled."""
+    if event.owner.startswith(OWNER):
+        tasks.attempt_settle.delay(event.key)
 
 
 def spec_removed(event: ResourceSpecRemoved, actor: Actor) -> None:

@@ -23,6 +23,7 @@ from apps.identity.services.tokens import api_token_make
 from apps.jointcloud.models import Decision, Job, Replica
 from apps.jointcloud.services.placing import cycle_run, jobs_sweep
 from apps.kernel.actor import SYSTEM
+from tests.harness.money import account_funded
 from tests.harness.schedulers import environment
 
 pytestmark = pytest.mark.wire
@@ -30,8 +31,9 @@ _WAIT_S = 120
 
 
 @pytest.fixture
-def centers(committed, engine, settings, monkeypatch):
-    """The engine as two centres, of which one is cheap; both offer a small specification."""
+def centers(committed, acme, engine, settings, monkeypatch):
+    """The engine as two centres, of which one is cheap; both offer a small specification, and acme can pay for it."""
+    account_funded(acme)
     settings.WEIR_CENTER_LOCAL_ADDRESSES = True
     monkeypatch.setenv("WEIR_CENTER_LOCAL_ADDRESSES", "true")
     resource_spec_make(

@@ -58,6 +58,7 @@ class BillLineOut(serializers.ModelSerializer):
     order_no = serializers.CharField(source="charge.order_no")
     order_uid = serializers.UUIDField(source="charge.order_uid", allow_null=True)
     workload_uid = serializers.UUIDField(source="charge.workload_uid")
+    job_id = serializers.CharField(source="charge.job_id", help_text="Of a job over centres; else empty.")
     commodity_zh = serializers.CharField(source="charge.commodity_name_zh")
     commodity_en = serializers.CharField(source="charge.commodity_name_en")
     business_system = serializers.CharField(source="charge.business_system")
@@ -85,6 +86,7 @@ class BillLineOut(serializers.ModelSerializer):
             "order_no",
             "order_uid",
             "workload_uid",
+            "job_id",
             "commodity_zh",
             "commodity_en",
             "business_system",

@@ -162,8 +162,15 @@ def funds_watched() -> list[Tenant]:
 def funds_due(limit: int) -> list[UUID]:
     """The workloads whose money may need topping up, the longest due first. Volumes are looked at when metered."""
     rows = FundsHold.plain.filter(ended_at__isnull=True, check_at__lte=timezone.now()).order_by("check_at")
-    rows = rows.exclude(charge__amounts__has_key="storage")
+    rows = rows.filter(charge__job_id="").exclude(charge__amounts__has_key="storage")
     return list(rows.values_list("charge__workload_uid", flat=True)[:limit])
+
+
+def funds_due_jobs(limit: int) -> list[tuple[UUID, str]]:
+    """The charges of jobs over centres whose money may need topping up, each with its job, the longest due first."""
+    rows = FundsHold.plain.filter(ended_at__isnull=True, check_at__lte=timezone.now()).order_by("check_at")
+    rows = rows.exclude(charge__job_id="")
+    return list(rows.values_list("charge__workload_uid", "charge__job_id")[:limit])
 
 
 def account_overview(*, tenant: Tenant) -> AccountOverview:

@@ -14,11 +14,12 @@ from apps.billing.models import (
     RatedItem,
     UsageRecord,
 )
+from apps.billing.states import ChargeState
 from apps.catalog.pricing.price import SECONDS, PriceUnit, price
 from apps.catalog.selectors.ids import Id, uid_of
 from apps.catalog.selectors.prices import price_lines, pricing_line
 from apps.kernel.errors import NotFound
-from apps.kernel.money import MoneyField
+from apps.kernel.money import ZERO, MoneyField
 from apps.tenancy.models import Tenant
 
 _MONEY = MoneyField()
@@ -95,3 +96,17 @@ def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[Us
         rows = rows.filter(workload_uid=uid_of(workload_uid))
     sums = Subquery(rated.annotate(sum=Sum("exact")).values("sum"), output_field=_MONEY)
     return rows.annotate(exact=sums).order_by("-start_at", "-pk")
+
+
+def job_charges_open(limit: int) -> list[str]:
+    """Jobs over centres with a charge that is still open, at most so many charges of them, the oldest first."""
+    rows = Charge.plain.filter(state=ChargeState.OPEN).exclude(job_id="").order_by("pk")
+    return sorted(set(rows.values_list("job_id", flat=True)[:limit]))
+
+
+def slice_cost(slice_uid: str) -> tuple[Decimal, int]:
+    """What the rated use of one slice, or of one attempt of a job's replica, came to: exact CNY, and its seconds."""
+    sums = RatedItem.objects.filter(usage__slice_uid=slice_uid).aggregate(
+        exact=Sum("exact"), seconds=Sum("seconds")
+    )
+    return sums["exact"] or ZERO, sums["seconds"] or 0

@@ -54,7 +54,8 @@ class CenterKind:
     in; a new one then serves all tenants. `sharing`: what tenants that share one can do to each other's work there.
     `account_fields`: what is filled in for the account there that a tenant's work runs under, whose it is first; none
     where all work of a centre has one account. The adapter is given their values among the settings, each as "tenant_"
-    and its name.
+    and its name. `charges_itself`: work there is metered and charged by the portal already, and is not charged again as
+    a job.
     """
 
     code: str
@@ -64,6 +65,7 @@ class CenterKind:
     keeps_apart: bool = False
     sharing: str | Promise = ""
     account_fields: tuple[KindField, ...] = ()
+    charges_itself: bool = False
 
     @property
     def has_secrets(self) -> bool:
@@ -207,6 +209,13 @@ KINDS: dict[str, CenterKind] = {
 def kinds() -> Mapping[str, CenterKind]:
     """All kinds by their codes, ours before an outsider's of the same code."""
     return _outside() | _above() | KINDS
+
+
+def charges_itself(kind: str) -> bool:
+    """Whether work at centres of a kind is charged by the portal's own pool; of a kind that is there no more it is
+    not."""
+    found = kinds().get(kind)
+    return found is not None and found.charges_itself
 
 
 def adapter_of(

@@ -243,21 +243,23 @@ class CredentialIn(SoundSerializer):
 
 
 class SpecOfferOut(serializers.ModelSerializer[SpecOffer]):
-    """A row of the mapping: a specification at a centre. `price`: minor currency per hour. `free_count`: how many
-    replicas fit there by its last answer; null where nothing is known now. Power in watts."""
+    """A row of the mapping: a specification at a centre. `price`: minor currency per hour; `cost`: what the centre gets
+    for one, null where nothing was agreed. `free_count`: how many replicas fit there by its last answer; null where
+    nothing is known now. Power in watts."""
 
     resource_spec_id = serializers.CharField(source="spec.resource_spec_id", read_only=True)
     ai_center_id = serializers.CharField(source="center.ai_center_id", read_only=True)
     center_name = serializers.CharField(source="center.name", read_only=True)
     center_status = serializers.IntegerField(source="center.status", read_only=True)
     price = serializers.IntegerField(source="price_there_minor", read_only=True)
+    cost = serializers.IntegerField(source="cost_minor", allow_null=True, read_only=True)
     free_count = serializers.IntegerField(allow_null=True, read_only=True)
 
     class Meta:
         model = SpecOffer
         fields = [
-            "resource_spec_id", "ai_center_id", "center_name", "center_status", "price", "free_count", "performance",
-            "idle_power_w", "running_power_w", "created_at", "updated_at",
+            "resource_spec_id", "ai_center_id", "center_name", "center_status", "price", "cost", "free_count",
+            "performance", "idle_power_w", "running_power_w", "created_at", "updated_at",
         ]  # fmt: skip
 
 
@@ -268,6 +270,13 @@ class OfferIn(SoundSerializer):
         allow_null=True,
         default=None,
         help_text="Nothing: the specification's.",
+    )
+    cost = serializers.IntegerField(
+        min_value=0,
+        max_value=PRICE_MOST,
+        allow_null=True,
+        default=None,
+        help_text="What the centre gets for an hour, in minor currency. Nothing: nothing is owed to it.",
     )
     performance = serializers.FloatField(min_value=0, allow_null=True, default=None)
     idle_power_w = serializers.FloatField(min_value=0, allow_null=True, default=None)

@@ -255,7 +255,7 @@ class ResourceSpecOfferView(CentersApiView):
     def put(self, request: Request, resource_spec_id: str, ai_center_id: str) -> Response:
         """Let a centre offer a specification, or change how it does."""
         given = _given(s.OfferIn, request)
-        given["price_minor"] = given.pop("price")
+        given["price_minor"], given["cost_minor"] = given.pop("price"), given.pop("cost")
         row = offer_set(
             actor=self.actor, resource_spec_id=resource_spec_id, ai_center_id=ai_center_id, **given
         )

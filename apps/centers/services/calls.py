@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
+from itertools import islice
 
 from django.conf import settings as portal_settings
 from django.utils import timezone
@@ -20,6 +21,7 @@ from apps.centers.adapters.base import (
     JobMessage,
     JobSeen,
     Quantities,
+    UsageRecord,
 )
 from apps.centers.adapters.kinds import adapter_of
 from apps.centers.errors import CenterNonsense, CenterSaysNo, CenterSilent
@@ -31,6 +33,7 @@ from apps.kernel.errors import WeirError
 
 log = logging.getLogger("weir.centers")
 _VERSION_MOST = 100
+_USES_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,15 @@ def jobs_asked(adapter: CenterAdapter, keys: Sequence[str]) -> Mapping[str, JobS
         found = dict(adapter.jobs(keys))
         if any(not isinstance(seen, JobSeen) for seen in found.values()):
             raise CenterBroken(_("What it tells of its jobs is no report."))
+    return found
+
+
+def usage_asked(adapter: CenterAdapter, since: datetime) -> list[UsageRecord]:
+    """What the centre's own accounts say of jobs that ended since then, ours and others'. Raises CenterError."""
+    with _outsiders():
+        found = list(islice(adapter.usage(since), _USES_MOST))
+        if any(not isinstance(each, UsageRecord) for each in found):
+            raise CenterBroken(_("What it tells of the use of its jobs is no record."))
     return found
 
 

@@ -136,6 +136,8 @@ def state_set(row: RemoteTask, state: RemoteState, *, actor: Actor) -> None:
     """Give a locked row another state, keep all that was set of it, and tell of it. Internal to the app's services."""
     before, row.state = row.state, state
     row.state_at = timezone.now()
+    if state == RemoteState.RUNNING and row.running_at is None:
+        row.running_at = row.state_at
     row.revision += 1
     row.save()
     if row.is_over:

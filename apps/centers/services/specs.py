@@ -119,26 +119,27 @@ def offer_set(
     resource_spec_id: str,
     ai_center_id: str,
     price_minor: int | None = None,
+    cost_minor: int | None = None,
     performance: float | None = None,
     idle_power_w: float | None = None,
     running_power_w: float | None = None,
 ) -> SpecOffer:
     """Let a centre offer a specification, or change how it does: what is None is not known, and the price then the
-    specification's own. Raises NotFound, InvalidInput."""
+    specification's own. `cost_minor`: what the centre gets for an hour. Raises NotFound, InvalidInput."""
     figures = {
         "performance": performance,
         "idle_power_w": idle_power_w,
         "running_power_w": running_power_w,
     }
     faults_raise(
-        {"price": price_fault(price_minor)}
+        {"price": price_fault(price_minor), "cost": price_fault(cost_minor)}
         | {name: number_fault(value, 0, POWER_MOST_W) for name, value in figures.items()}
     )
     spec = _locked(resource_spec_id)
     center = _center_held(ai_center_id)
-    act_subject("resource_spec", resource_spec_id, center=ai_center_id, price=price_minor)
+    act_subject("resource_spec", resource_spec_id, center=ai_center_id, price=price_minor, cost=cost_minor)
     row, _is_new = SpecOffer.objects.update_or_create(
-        spec=spec, center=center, defaults={"price_minor": price_minor, **figures}
+        spec=spec, center=center, defaults={"price_minor": price_minor, "cost_minor": cost_minor, **figures}
     )
     return row
 

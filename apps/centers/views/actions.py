@@ -212,6 +212,7 @@ def offer(request: PortalRequest, resource_spec_id: str) -> HttpResponse:
         resource_spec_id=resource_spec_id,
         ai_center_id=given["center"],
         price_minor=price_minor(given["price"]),
+        cost_minor=price_minor(given["cost"]),
         performance=given["performance"],
         idle_power_w=given["idle_power_w"],
         running_power_w=given["running_power_w"],

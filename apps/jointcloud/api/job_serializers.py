@@ -3,15 +3,18 @@
 from functools import cached_property
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.catalog.api.serializers import Money
 from apps.centers.selectors import center_names
 from apps.centers.states import ServiceType
 from apps.identity.api.sound import MomentField, ProgramField, SoundSerializer, TextField
 from apps.jointcloud.engine.outcome import FAILURE_RULES, SUCCESS_RULES
 from apps.jointcloud.job_text import decision_text, reasons_read, state_text
 from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.selectors.costs import JobCost, job_cost
 from apps.jointcloud.selectors.jobs import job_decisions, job_tasks
 from apps.jointcloud.states import DecisionKind, ReplicaState, WorkState
 from apps.jointcloud.text import cause_text, reason_text
@@ -182,6 +185,16 @@ class JobRowOut(serializers.ModelSerializer[Job]):
         )  # fmt: skip
 
 
+class JobCostOut(serializers.Serializer[JobCost]):
+    """What a job has cost so far, in CNY. `charged` is settled; `expected` is what runs or is not settled yet, by what
+    the portal saw; `own_pool` what the portal's own pool charged for it."""
+
+    charged = Money()
+    expected = Money()
+    own_pool = Money()
+    total = Money()
+
+
 class JobOut(JobRowOut):
     """A job (table 7) with its tasks (table 8), where their replicas are, and why there."""
 
@@ -190,11 +203,12 @@ class JobOut(JobRowOut):
     reason = serializers.SerializerMethodField()
     tasks = serializers.SerializerMethodField()
     decisions = serializers.SerializerMethodField()
+    cost = serializers.SerializerMethodField()
 
     class Meta(JobRowOut.Meta):
         fields = (
             *JobRowOut.Meta.fields, "success_policy", "failure_policy", "retries", "retries_made", "replaces_lost",
-            "weights", "reason", "tasks", "decisions",
+            "weights", "reason", "tasks", "decisions", "cost",
         )  # fmt: skip
 
     def get_weights(self, row: Job) -> dict[str, str] | None:
@@ -210,6 +224,10 @@ class JobOut(JobRowOut):
     @extend_schema_field(JobDecisionOut(many=True))
     def get_decisions(self, row: Job) -> Any:
         return JobDecisionOut(job_decisions(row), many=True, context=self._names).data
+
+    @extend_schema_field(JobCostOut)
+    def get_cost(self, row: Job) -> Any:
+        return JobCostOut(job_cost(row, timezone.now())).data
 
     @cached_property
     def _names(self) -> dict[str, dict[str, str]]:

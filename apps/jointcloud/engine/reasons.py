@@ -50,6 +50,8 @@ class Finding(StrEnum):
     UNKNOWN_FIGURE = "unknown_figure"
     NO_CANDIDATE = "no_candidate"
     GANG_INCOMPLETE = "gang_incomplete"
+    FUNDS_TOO_LOW = "funds_too_low"
+    NO_ACCOUNT = "no_account"
 
 
 class Fault(StrEnum):

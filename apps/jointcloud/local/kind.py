@@ -23,6 +23,7 @@ LOCAL = CenterKind(
         "On the nodes each job is kept from all others. But all of them run in the name of one tenant: whoever of it"
         " may see all its resources reads the commands and the output of every tenant's jobs here."
     ),
+    charges_itself=True,
     fields=(
         KindField(
             "tenant",

@@ -2,5 +2,6 @@
 
 from apps.jointcloud.models.jobs import Decision, Job, Replica, Task
 from apps.jointcloud.models.settings import JointcloudSettings
+from apps.jointcloud.models.settlements import Settlement
 
-__all__ = ["Decision", "Job", "JointcloudSettings", "Replica", "Task"]
+__all__ = ["Decision", "Job", "JointcloudSettings", "Replica", "Settlement", "Task"]

@@ -32,7 +32,8 @@ class Job(TenantOwned):
     `created_at` is when the request was received, `dispatched_at` when the last replica was given to its centre: the
     scheduling time is the one less the other (formula 3). `weights`: its own, a list of [policy, permille], or nothing
     for those in force. `replaces_lost`: what was lost with its centre is placed anew. `revision` counts what people
-    have changed of it, and not what becomes of it.
+    have changed of it, and not what becomes of it. `labels`: by what its cost is told apart, as it was called when the
+    job was submitted.
     """
 
     job_id = models.CharField(_("job"), max_length=JOB_ID_LENGTH, unique=True)
@@ -47,6 +48,7 @@ class Job(TenantOwned):
     priority = models.SmallIntegerField(_("priority"), default=0)
     is_gang = models.BooleanField(_("all tasks or none"), default=False)
     weights = models.JSONField(_("weights"), null=True, blank=True)
+    labels = models.JSONField(default=dict, blank=True)
     success_policy = models.CharField(_("succeeds when"), max_length=32)
     failure_policy = models.CharField(_("fails when"), max_length=32)
     retries = models.PositiveSmallIntegerField(_("tried again at most"), null=True, blank=True)
@@ -130,7 +132,12 @@ class Replica(models.Model):
     """One attempt to run one replica of a task at one centre. Only the current one says how the replica stands.
 
     `key` is that of the remote task, and so the engine's own name of it. `price_minor`: of an hour there, as it was
-    when the attempt was sent. `again`: it was taken back and is placed anew once nothing of it runs.
+    when the attempt was sent, and `cost_minor` what the centre gets for it, None where nothing was agreed. `again`: it
+    was taken back and is placed anew once nothing of it runs.
+
+    `charge_uid`: what its use is charged by, None where it is not charged as a job. `seen_from` and `seen_until`: when
+    it was seen to run, by the portal's clock. `lost_at`: since when it counts as lost: what it runs later is nobody's
+    who asked for it. `is_settled`: a `Settlement` says what it came to.
     """
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="attempts")
@@ -140,6 +147,12 @@ class Replica(models.Model):
     ai_center_id = models.CharField(_("AI computing centre"), max_length=SHORT_BYTES)
     center_name = models.CharField(_("name of the centre"), max_length=SHORT_BYTES)
     price_minor = models.BigIntegerField(_("price of an hour"))
+    cost_minor = models.BigIntegerField(_("cost of an hour"), null=True, blank=True)
+    charge_uid = models.UUIDField(null=True, blank=True)
+    seen_from = models.DateTimeField(null=True, blank=True)
+    seen_until = models.DateTimeField(null=True, blank=True)
+    lost_at = models.DateTimeField(null=True, blank=True)
+    is_settled = models.BooleanField(default=False)
     state = models.CharField(_("state"), max_length=12, choices=ReplicaState, default=ReplicaState.PENDING)
     reason = models.CharField(_("what the centre says"), max_length=REASON_MOST, blank=True)
     is_current = models.BooleanField(default=True)
@@ -157,6 +170,11 @@ class Replica(models.Model):
                 fields=["ai_center_id"], name="jointcloud_replica_open", condition=Q(state__in=OPEN)
             ),
             models.Index(fields=["placed_at"], name="jointcloud_replica_placed"),
+            models.Index(
+                fields=["ended_at"],
+                name="jointcloud_replica_unsettled",
+                condition=Q(is_settled=False, charge_uid__isnull=False) & ~Q(state__in=OPEN),
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["task", "number", "attempt"], name="jointcloud_attempt_once"),

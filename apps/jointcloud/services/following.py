@@ -17,6 +17,7 @@ from apps.centers.selectors import centers_lost
 from apps.jointcloud.errors import JobEnded
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.models.jobs import REASON_MOST
+from apps.jointcloud.services.charging import charges_follow
 from apps.jointcloud.services.remote import LOST, Seen, remote_seen, remote_stop
 from apps.jointcloud.services.settling import job_lock, job_reached_lock, job_settle
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
@@ -84,6 +85,7 @@ def job_follow(*, actor: Actor, job_id: str) -> None:
     if gone and job.is_gang and job.state in OPEN and job.stop_asked_at is None:
         gang_take_back(job, actor=actor, now=now)
     job_settle(job, actor=actor, now=now)
+    charges_follow(job, actor=actor)
 
 
 def gang_take_back(job: Job, *, actor: Actor, now: datetime) -> None:
@@ -103,11 +105,12 @@ def gang_take_back(job: Job, *, actor: Actor, now: datetime) -> None:
 
 
 def _gone_with(row: Replica) -> Seen:
-    return Seen(ReplicaState.LOST, LOST, row.started_at, None)
+    return Seen(ReplicaState.LOST, LOST, row.started_at, None, row.seen_from)
 
 
 def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
     """Write what was seen; whether anything is new."""
+    lost_at = now if seen.state == ReplicaState.LOST else None
     if seen.state == ReplicaState.LOST and not (job.state in OPEN and job.replaces_lost and row.is_current):
         # Nobody will hear of it again, and it is not to be placed anew.
         seen = seen._replace(state=ReplicaState.FAILED)
@@ -118,12 +121,18 @@ def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
         return False
     row.state, row.reason, row.started_at = seen.state, reason, seen.started_at
     if seen.state in _ENDED:
-        row.ended_at = seen.ended_at or now
+        row.ended_at, row.seen_until = seen.ended_at or now, seen.seen_at
+        row.lost_at = lost_at
+    row.seen_from = seen.seen_from
     if seen.state in _GONE or (row.again and seen.state in _ENDED):
         row.is_current = False
     if seen.state in _ENDED:
         row.again = False
-    row.save(update_fields=["state", "reason", "started_at", "ended_at", "is_current", "again"])
+    row.save(
+        update_fields=[
+            "state", "reason", "started_at", "ended_at", "is_current", "again", "seen_from", "seen_until", "lost_at",
+        ]
+    )  # fmt: skip
     return True
 
 
@@ -152,7 +161,8 @@ def job_lost_replace(*, actor: Actor, job_id: str) -> None:
     for row in rows:
         remote_stop(row.key, actor=actor)
         row.state, row.is_current, row.again, row.ended_at = ReplicaState.LOST, False, False, now
-        row.save(update_fields=["state", "is_current", "again", "ended_at"])
+        row.lost_at = row.seen_until = now
+        row.save(update_fields=["state", "is_current", "again", "ended_at", "lost_at", "seen_until"])
         Decision.objects.create(
             task_id=row.task_id, kind=DecisionKind.LOST, at=now, ai_center_id=row.ai_center_id, replicas=1
         )
@@ -160,6 +170,7 @@ def job_lost_replace(*, actor: Actor, job_id: str) -> None:
         gang_take_back(job, actor=actor, now=now)
     if rows:
         job_settle(job, actor=actor, now=now)
+        charges_follow(job, actor=actor)
 
 
 def spec_removed_check(resource_spec_id: str) -> None:

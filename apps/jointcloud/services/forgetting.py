@@ -24,12 +24,8 @@ def is_over(job: Job) -> bool:
 
 
 def is_settled(job: Job) -> bool:
-    """Whether nothing about a job that is over is still to be paid for, or to be compared with what its centres say.
-
-    Nothing is charged for jobs over centres yet, so none is ever unsettled. Whatever charges for them says so here:
-    what is not settled is neither deleted nor forgotten.
-    """
-    return True
+    """Whether nothing of a job that is over is still to be charged: until then it is neither deleted nor forgotten."""
+    return not Replica.objects.filter(task__job=job, charge_uid__isnull=False, is_settled=False).exists()
 
 
 def job_erase(job: Job, *, actor: Actor) -> None:

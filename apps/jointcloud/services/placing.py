@@ -19,6 +19,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.centers.models import SpecOffer
 from apps.centers.selectors import spec_offers_at
 from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.dispatch import Dispatching
@@ -32,6 +33,7 @@ from apps.jointcloud.job_text import reasons_kept
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.jobs import jobs_waiting
 from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
+from apps.jointcloud.services.charging import FundsLacking, charge_uid_of, charges_begin
 from apps.jointcloud.services.following import (
     job_follow,
     job_lost_replace,
@@ -204,6 +206,10 @@ class _Dispatch:
                 # Nothing of the job was kept: the one transaction was undone.
                 refusals.append((error.task_id, error.ai_center_id, str(error)))
                 self._redirect(wanted, error)
+            except FundsLacking as error:
+                # It waits as a whole: what the account gives later it gives to whole jobs.
+                self.waits |= dict.fromkeys(wanted, (error.reason,))
+                wanted = {}
         refusals_keep(actor=actor, job_id=self._job.id, refusals=refusals)
         return 0
 
@@ -260,7 +266,7 @@ def job_dispatch(
     """Give the replicas of a job to their centres: each a remote task at the price of now, all in one transaction.
 
     How many were; none where the job was stopped meanwhile, or where it is a gang and they are not all that it lacks.
-    `refusals`: task, centre and cause of what refused before. Raises RemoteRefused: nothing was kept.
+    `refusals`: task, centre and cause of what refused before. Raises RemoteRefused, FundsLacking: nothing was kept.
     """
     job = job_lock(job_id)
     if job is None or job.state not in OPEN or job.stop_asked_at is not None:
@@ -271,11 +277,13 @@ def job_dispatch(
         # It has changed since the cycle looked; the next one plans it anew.
         return 0
     _refusals_put(tasks, refusals, now)
-    placed = 0
+    sent: list[tuple[Replica, SpecOffer]] = []
     for binding in bindings:
         task = tasks.get(binding.task_id)
         if task is not None:
-            placed += _task_place(job, task, binding, explained[binding.task_id], now, actor=actor)
+            sent += _task_place(job, task, binding, explained[binding.task_id], now, actor=actor)
+    charges_begin(job, sent, actor=actor)
+    placed = len(sent)
     if placed and not _is_missing(job):
         job.dispatched_at = job.dispatched_at or timezone.now()
         job.save(update_fields=["dispatched_at"])
@@ -320,11 +328,12 @@ def _task_place(
     now: datetime,
     *,
     actor: Actor,
-) -> int:
+) -> list[tuple[Replica, SpecOffer]]:
     taken = set(task.attempts.filter(is_current=True).values_list("number", flat=True))
     missing = [number for number in range(task.replicas) if number not in taken]
     offers = spec_offers_at(task.resourcespec, set(binding.centre_ids))
     pairs = list(zip(missing, binding.centre_ids, strict=False))
+    sent = []
     for number, code in pairs:
         offer = offers.get(code)
         if offer is None or not offer.center.takes_work:
@@ -338,9 +347,12 @@ def _task_place(
             ai_center_id=code,
             center_name=offer.center.name,
             price_minor=offer.price_there_minor,
+            cost_minor=offer.cost_minor,
+            charge_uid=charge_uid_of(job, offer),
             placed_at=now,
         )
         remote_request(job, task, row, offer, actor=actor)
+        sent.append((row, offer))
     counts: dict[str, int] = defaultdict(int)
     for _number, code in pairs:
         counts[code] += 1
@@ -358,7 +370,7 @@ def _task_place(
     if task.waits_for:
         task.waits_for = []
         task.save(update_fields=["waits_for"])
-    return len(pairs)
+    return sent
 
 
 def _standings(explained: Evaluation) -> list[dict[str, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -14,7 +14,12 @@ from django.utils.translation import gettext_noop
 
 from apps.centers.adapters.base import JobMessage
 from apps.centers.models import Center, RemoteTask, SpecOffer
-from apps.centers.selectors import remote_tasks_named
+from apps.centers.selectors import (
+    remote_tasks_awaiting,
+    remote_tasks_named,
+    usages_believed,
+    usages_doubted,
+)
 from apps.centers.services.remote_tasks import remote_task_request, remote_task_stop
 from apps.centers.states import RemoteState
 from apps.jointcloud.models import Job, Replica, Task
@@ -68,6 +73,33 @@ class Seen(NamedTuple):
     reason: str
     started_at: datetime | None
     ended_at: datetime | None
+    # By the portal's own clock: since when it was seen to run, and since when it is as it is.
+    seen_from: datetime | None = None
+    seen_at: datetime | None = None
+
+
+class Account(NamedTuple):
+    """What is known of the use of an attempt that is over. `is_final`: nothing more is waited for; `told`: when it ran
+    by its centre's accounts, None where they say nothing that is believed; `is_doubted`: they said what is not."""
+
+    is_final: bool
+    told: tuple[datetime, datetime] | None
+    is_doubted: bool
+
+
+def remote_account(key: str) -> Account:
+    """What is known of the use of an attempt; final where its centre has gone."""
+    found, row = usages_believed([key]).get(key), remote_tasks_named([key]).get(key)
+    told = None if found is None else (found.started_at, found.ended_at)
+    is_final = told is not None or row is None or row.is_accounted
+    return Account(is_final, told, told is None and key in usages_doubted([key]))
+
+
+def remote_awaited(keys: Collection[str]) -> set[str]:
+    """Those of these attempts of which their centre's accounts may still tell: some of them are told, and not taken
+    over yet."""
+    found = remote_tasks_awaiting(keys)
+    return found - usages_believed(found).keys()
 
 
 def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, actor: Actor) -> None:
@@ -113,7 +145,14 @@ def remote_stop(key: str, *, actor: Actor) -> None:
 def remote_seen(keys: Sequence[str]) -> dict[str, Seen]:
     """How attempts stand, by key."""
     return {
-        key: Seen(_STATES[RemoteState(row.state)], reason_shown(row), row.started_at, row.ended_at)
+        key: Seen(
+            _STATES[RemoteState(row.state)],
+            reason_shown(row),
+            row.started_at,
+            row.ended_at,
+            row.running_at,
+            row.state_at,
+        )
         for key, row in remote_tasks_named(keys).items()
     }
 

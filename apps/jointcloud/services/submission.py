@@ -2,11 +2,14 @@
 
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
+from apps.identity.selectors import user_names
 from apps.jointcloud.errors import TooManyJobs, TooManyReplicas
 from apps.jointcloud.events import JobChanged, ReplicasWait
 from apps.jointcloud.models import Job, Task
@@ -35,6 +38,7 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
     now = timezone.now()
     weights = job_check(actor, asked, now, tenant.schema_name)
     _room_check(tenant, sum(task.replicas for task in asked.tasks))
+    system = import_string(settings.WEIR_WORK_SYSTEM)(actor=actor, asked="")
     row = Job.plain.create(
         tenant=tenant,
         job_id=uuid4().hex,
@@ -42,7 +46,8 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
         desc=asked.desc,
         submitted_by_id=actor.user_id,
         organization_uid=actor.organization,
-        business_system_uid=actor.default_system,
+        business_system_uid=system[0] if system else None,
+        labels={"person": _person(actor)} | ({"business_system": system[1]} if system else {}),
         job_type=asked.job_type,
         priority=asked.priority,
         is_gang=asked.is_gang,
@@ -74,6 +79,11 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
     emit(JobChanged(tenant.schema_name, row.job_id), actor=actor)
     emit(ReplicasWait(), actor=actor)
     return row
+
+
+def _person(actor: Actor) -> str:
+    """Who asked, by name, not by account."""
+    return (user_names({actor.user_id}).get(actor.user_id) if actor.user_id else None) or actor.name
 
 
 def _room_check(tenant: Tenant, replicas: int) -> None:

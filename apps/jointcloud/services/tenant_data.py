@@ -27,4 +27,4 @@ def tenant_jobs_forget(*, actor: Actor, tenant: Tenant) -> None:
     Task.objects.filter(job__tenant=tenant).update(
         name=Concat(Value("task"), Cast("number", CharField())), command="", image_id="", waits_for=[]
     )
-    jobs.update(name=F("job_id"), desc="", weights=None)
+    jobs.update(name=F("job_id"), desc="", weights=None, labels={})

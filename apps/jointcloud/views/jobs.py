@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -19,6 +20,7 @@ from apps.identity.pages.requests import PortalRequest
 from apps.jointcloud.forms import JobChangeForm, JobForm, JobsForm
 from apps.jointcloud.job_text import decision_text, reasons_text, state_text
 from apps.jointcloud.models import Job
+from apps.jointcloud.selectors.costs import job_cost
 from apps.jointcloud.selectors.jobs import (
     job_decisions,
     job_get,
@@ -86,6 +88,7 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
         "is_open": row.state in OPEN,
         "is_over": is_over(row),
         "telling": centers_telling_logs(codes),
+        "cost": job_cost(row, timezone.now()),
     }
     return show(request, "jointcloud/job", context)
 

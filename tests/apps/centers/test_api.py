@@ -152,7 +152,10 @@ def test_a_specification_is_made_mapped_and_removed_by_table_3(admin, body):
     assert made.status_code == 201, made.json()
     assert set(TABLE_3) <= set(made.json())
     assert {name: made.json()[name] for name in given} == given | {"service_type": "interactive,batch"}
-    offer = admin.put("/api/v1/resource-specs/gpu-1/offers/lake", {"price": 1000, "performance": 1.5}).json()
+    offer = admin.put(
+        "/api/v1/resource-specs/gpu-1/offers/lake", {"price": 1000, "cost": 700, "performance": 1.5}
+    ).json()
+    assert offer["cost"] == 700
     assert (offer["free_count"], offer["price"], offer["performance"]) == (5, 1000, 1.5)
     row = admin.get("/api/v1/resource-specs/gpu-1").json()
     assert row["computing_center_list"] == "lake"

@@ -116,12 +116,14 @@ def test_a_specification_is_made_mapped_and_changed_by_page(admin, join):
     offer = {
         "center": "lake",
         "price": "0.5",
+        "cost": "0.25",
         "performance": "1.5",
         "idle_power_w": "",
         "running_power_w": "400",
     }
     assert admin.post("/network-specs/gpu-1/offer/", offer).status_code == 302
     found = SpecOffer.objects.get()
+    assert found.cost_minor == 25
     assert (found.price_minor, found.performance, found.idle_power_w, found.running_power_w) == (
         50,
         1.5,

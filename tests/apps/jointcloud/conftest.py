@@ -5,6 +5,7 @@ from django.utils import timezone, translation
 
 from apps.centers.models import Center, CenterSample, ResourceSpec, SpecOffer
 from apps.centers.states import CenterStatus
+from tests.harness.money import account_funded
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +58,11 @@ def centre():
         return row
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _funded(request):
+    """Replicas are sent for accounts that can pay for them."""
+    if request.node.get_closest_marker("django_db") or "committed" in request.fixturenames:
+        for name in ("acme", "globex"):
+            account_funded(request.getfixturevalue(name))

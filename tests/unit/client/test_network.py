@@ -162,7 +162,7 @@ def test_specifications_are_made_changed_and_offered(portal):
         "9",
     )
     weir("network-spec", "change", "gpu-1", "--price", "8")
-    told = weir("network-spec", "offer", "gpu-1", "lake", "--price", "7")
+    told = weir("network-spec", "offer", "gpu-1", "lake", "--price", "7", "--cost", "5")
     assert told.strip() == "lake offers gpu-1; free now: 5"
     weir("network-spec", "take", "gpu-1", "lake")
     weir("network-spec", "remove", "gpu-1")
@@ -171,5 +171,5 @@ def test_specifications_are_made_changed_and_offered(portal):
     assert changed == ("network_spec_change", ("gpu-1",), {"price": 8})
     assert offered[1:] == (
         ("gpu-1", "lake"),
-        {"price": 7, "performance": None, "idle_power_w": None, "running_power_w": None},
+        {"price": 7, "cost": 5, "performance": None, "idle_power_w": None, "running_power_w": None},
     )
