@@ -18,7 +18,7 @@ from apps.billing.events import (
     UsageRefused,
 )
 from apps.cases.events import CaseChanged
-from apps.centers.events import CenterStatusChanged, RemoteTaskChanged, ResourceSpecRemoved
+from apps.centers.events import CenterRemoved, CenterStatusChanged, RemoteTaskChanged, ResourceSpecRemoved
 from apps.centre.events import CentreOpened
 from apps.conformance import tasks as conformance_tasks
 from apps.conformance.events import RunAsked
@@ -211,6 +211,7 @@ after(VersionsGone, lambda event: image_tasks.repositories_tidy.delay(list(event
 
 # --- centres of the network → jobs over them ------------------------------------------------------------------------
 
+within(CenterRemoved, jobs.center_removed)
 within(ResourceSpecRemoved, jobs.spec_removed)
 # Sweep of these: jobs_sweep, every few seconds.
 after(RemoteTaskChanged, jobs.remote_task_changed)

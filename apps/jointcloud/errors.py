@@ -25,3 +25,17 @@ class JobEnded(Conflict):
     code = "job_ended"
     default_message = _("The job has ended already.")
     default_cure = _("Nothing is left to be stopped.")
+
+
+class TooManyDatasets(Conflict):
+    """A tenant, or the centre, has as many datasets as it may."""
+
+    code = "too_many_datasets"
+    default_cure = _("Remove some that nobody reads any more.")
+
+
+class DatasetInUse(Conflict):
+    """Work that has not ended reads the data."""
+
+    code = "dataset_in_use"
+    default_cure = _("Wait until these jobs have ended, or stop them.")

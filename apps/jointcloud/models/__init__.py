@@ -1,6 +1,15 @@
 """The tables of the jointcloud, whichever module defines them."""
 
+from apps.jointcloud.models.data import Dataset, DatasetCopy
 from apps.jointcloud.models.jobs import Decision, Job, Replica, Task
 from apps.jointcloud.models.settings import JointcloudSettings
 
-__all__ = ["Decision", "Job", "JointcloudSettings", "Replica", "Task"]
+__all__ = [
+    "Dataset",
+    "DatasetCopy",
+    "Decision",
+    "Job",
+    "JointcloudSettings",
+    "Replica",
+    "Task",
+]
