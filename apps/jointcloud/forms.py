@@ -69,6 +69,11 @@ def weights_given(given: Mapping[str, Any]) -> dict[str, str] | None:
     return {policy: str(part or 0) for policy, part in sent.items()}
 
 
+def data_given(text: str) -> tuple[str, ...]:
+    """The data that is named in a field, each once."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
 class TryForm(WeighedForm):
     """A task that is tried; what is left empty does not matter to it."""
 
@@ -89,7 +94,10 @@ class TryForm(WeighedForm):
     )
     image_id = forms.CharField(label=_("ID of its image"), max_length=63, required=False)
     data = forms.CharField(  # type: ignore[assignment]
-        label=_("IDs of its data"), max_length=500, required=False, help_text=_("Several with commas.")
+        label=_("Data that it reads"),
+        max_length=2100,
+        required=False,
+        help_text=_("By name, or name:version; several with commas."),
     )
     center_ids = forms.MultipleChoiceField(
         label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
@@ -117,9 +125,8 @@ class TryForm(WeighedForm):
     def task(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Of what was sent, the task."""
         names = ("resource_spec_id", "replicas", "duration_s", "deadline", "image_id", "center_ids")
-        data = [part.strip() for part in given["data"].split(",") if part.strip()]
         return {name: given[name] for name in names} | {
-            "data": data,
+            "data": data_given(given["data"]),
             "security_grade": given["security_grade"] or 0,
             "may_split": bool(given["split"]),
         }
@@ -232,6 +239,12 @@ class JobForm(MarkedForm):
                     label=_("Start command"), widget=forms.Textarea(attrs={"rows": 3}), strip=False
                 ),
             }
+            fields["data"] = forms.CharField(
+                label=_("Data that it reads"),
+                max_length=2100,
+                required=False,
+                help_text=_("By name, or name:version; several with commas."),
+            )
             for name, field in fields.items():
                 self.fields[f"task{number}_{name}"] = field
                 self.dress(f"task{number}_{name}", field)
@@ -244,7 +257,7 @@ class JobForm(MarkedForm):
     @property
     def task_fields(self) -> list[list[forms.BoundField]]:
         """Those of each task."""
-        names = ("name", "spec", "replicas", "command")
+        names = ("name", "spec", "replicas", "data", "command")
         return [[self[f"task{number}_{name}"] for name in names] for number in range(self.count)]
 
     def asked(self, given: Mapping[str, Any]) -> JobRequest:
@@ -258,6 +271,7 @@ class JobForm(MarkedForm):
                 centers=tuple(given["center_ids"]),
                 min_security_grade=given["security_grade"] or 0,
                 deadline_at=given["deadline_at"],
+                data=data_given(given[f"task{number}_data"]),
             )
             for number in range(self.count)
         )

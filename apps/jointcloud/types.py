@@ -9,7 +9,8 @@ from decimal import Decimal
 @dataclass(frozen=True, slots=True)
 class TaskRequest:
     """One task (table 8). `centers`: the codes of those that may run it; none is all. `duration_s`: how long it is
-    expected to run; `deadline_at`: when it has to have ended. `may_split`: its replicas may go to several centres."""
+    expected to run; `deadline_at`: when it has to have ended. `may_split`: its replicas may go to several centres.
+    `data`: what it reads, each as NAME or NAME:VERSION."""
 
     name: str
     command: str
@@ -21,6 +22,7 @@ class TaskRequest:
     deadline_at: datetime | None = None
     duration_s: int | None = None
     may_split: bool = False
+    data: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

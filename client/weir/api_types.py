@@ -3606,6 +3606,7 @@ class JobTaskOut(TypedDict):
     resourcespec: str
     replicas: int
     centers: list[str]
+    data: list[str]
     min_security_grade: int
     deadline_at: str | None
     duration_s: int | None

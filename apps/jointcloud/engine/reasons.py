@@ -49,6 +49,7 @@ class Finding(StrEnum):
     UNKNOWN_FIGURE = "unknown_figure"
     NO_CANDIDATE = "no_candidate"
     GANG_INCOMPLETE = "gang_incomplete"
+    DATA_THERE = "data_there"
 
 
 class Fault(StrEnum):

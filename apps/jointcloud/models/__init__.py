@@ -1,6 +1,6 @@
 """The tables of the jointcloud, whichever module defines them."""
 
-from apps.jointcloud.models.data import Dataset, DatasetCopy
+from apps.jointcloud.models.data import Dataset, DatasetCopy, TaskData
 from apps.jointcloud.models.jobs import Decision, Job, Replica, Task
 from apps.jointcloud.models.settings import JointcloudSettings
 
@@ -12,4 +12,5 @@ __all__ = [
     "JointcloudSettings",
     "Replica",
     "Task",
+    "TaskData",
 ]

@@ -1,11 +1,11 @@
-"""Data that jobs read (table 6): what there is, and at which centres a copy of it lies."""
+"""Data that jobs read (table 6): what there is, at which centres a copy of it lies, and which task reads which."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from apps.jointcloud.engine.types import MOST, MOST_COUNT
-from apps.jointcloud.models.jobs import SHORT_BYTES
+from apps.jointcloud.models.jobs import SHORT_BYTES, Task
 
 DATA_ID_LENGTH = 32
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
@@ -127,3 +127,26 @@ class DatasetCopy(models.Model):
     def is_of_it(self) -> bool:
         """Whether what lies there is the data, as far as digests say."""
         return not (self.digest and self.dataset.digest) or self.digest == self.dataset.digest
+
+
+class TaskData(models.Model):
+    """That a task reads data: kept with its name and version, so that a job is read after the data has gone."""
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="data")
+    number = models.PositiveSmallIntegerField()
+    dataset = models.ForeignKey(Dataset, on_delete=models.SET_NULL, null=True, related_name="tasks")
+    data_id = models.CharField(max_length=DATA_ID_LENGTH)
+    data_name = models.CharField(_("name"), max_length=SHORT_BYTES)
+    data_version = models.CharField(_("version"), max_length=SHORT_BYTES)
+
+    class Meta:
+        verbose_name = _("data of a task")
+        verbose_name_plural = _("data of tasks")
+        ordering = ["task", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "number"], name="task_data_number_once"),
+            models.UniqueConstraint(fields=["task", "data_id"], name="task_data_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.data_name}:{self.data_version}"

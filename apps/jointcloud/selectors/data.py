@@ -1,9 +1,17 @@
-"""Reading the data of jobs: a tenant's own, as far as its reader reaches, and the centre's for all."""
+"""Reading the data of jobs: a tenant's own, as far as its reader reaches, and the centre's for all.
+
+The engine knows data by NAME:VERSION@NUMBER: reasons of it are kept, and read when the data has gone.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from apps.jointcloud.models import Dataset, DatasetCopy
+from apps.jointcloud.engine.types import Data
+from apps.jointcloud.engine.types import Job as EngineJob
+from apps.jointcloud.models import Dataset, DatasetCopy, TaskData
 from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
 from apps.kernel.reach import Records
@@ -56,3 +64,63 @@ def datasets_at(ai_center_id: str, most: int) -> list[str]:
     """What lies at a centre, by name and version; at most so many."""
     rows = Dataset.objects.filter(copies__center__ai_center_id=ai_center_id)
     return [str(row) for row in rows.order_by("data_name", "data_version", "pk")[:most]]
+
+
+def datasets_named(
+    schema: str, names: Collection[str], *, actor: Actor, is_locked: bool = False
+) -> dict[str, list[Dataset]]:
+    """What each of these texts, NAME or NAME:VERSION, may mean to the actor in a tenant: data of the tenant, and where
+    it has none of the name, the centre's; without a tenant the centre's alone. Nothing or several: see for yourself.
+
+    `is_locked`: none of it is changed or removed until the transaction ends.
+    """
+    readable = Q(tenant=None)
+    if schema:
+        readable |= Q(tenant__schema_name=schema) & datasets_reached(actor)
+    wanted = {text: text.partition(":") for text in names if text.isprintable()}
+    rows = Dataset.objects.filter(readable, data_name__in={name for name, _sep, _version in wanted.values()})
+    if is_locked:
+        rows = rows.select_for_update(of=("self",), no_key=True)
+    kept = list(rows.order_by("pk")) if wanted else []
+    found: dict[str, list[Dataset]] = {text: [] for text in names}
+    for text, (name, has_version, version) in wanted.items():
+        meant = [
+            row for row in kept if row.data_name == name and (not has_version or row.data_version == version)
+        ]
+        found[text] = [row for row in meant if row.tenant_id is not None] or meant
+    return found
+
+
+def engine_id(row: Dataset | TaskData) -> str:
+    """By what the engine knows data."""
+    return f"{row}@{row.data_id}"
+
+
+def tasks_data(tasks: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """The data that tasks read, by the keys of their rows: as the engine knows it, in the order of each task."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for row in TaskData.objects.filter(task__in=list(tasks)).order_by("task", "number"):
+        found[row.task_id].append(engine_id(row))
+    return {task: tuple(ids) for task, ids in found.items()}
+
+
+def data_read(jobs: Iterable[EngineJob]) -> list[Data]:
+    """The data that these jobs read, with the centres that hold it, as the engine takes it.
+
+    Nothing copies data from centre to centre yet: all of it stays where it is, whatever its owner allows.
+    """
+    ids = {name for job in jobs for task in job.tasks for name in task.data_ids}
+    numbers = {name.rpartition("@")[2] for name in ids}
+    if not ids:
+        return []
+    rows = list(Dataset.objects.filter(data_id__in=numbers).order_by("pk"))
+    places: dict[int, set[str]] = defaultdict(set)
+    copies = DatasetCopy.objects.filter(dataset__in=rows).select_related("center", "dataset")
+    for copy in copies:
+        if copy.is_of_it:
+            places[copy.dataset_id].add(copy.center.ai_center_id)
+    return [
+        Data(engine_id(row), row.size_bytes, frozenset(places[row.pk]), is_private=True)
+        for row in rows
+        if engine_id(row) in ids
+    ]

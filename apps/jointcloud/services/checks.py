@@ -29,9 +29,9 @@ MOST_RETRIES = 100
 PRIORITY_MOST = 9
 
 
-def job_check(actor: Actor, asked: JobRequest, now: datetime) -> Weights | None:
-    """The job's own weights, as the engine takes them. InvalidInput with all faults, by field."""
-    faults: dict[str, object] = {}
+def job_check(actor: Actor, asked: JobRequest, now: datetime, faults: dict[str, object]) -> Weights | None:
+    """The job's own weights, as the engine takes them. InvalidInput with all faults, by field; `faults`: those that
+    were found already."""
     faults |= _text_faults("name", asked.name, LONG_BYTES, is_required=True)
     faults |= _text_faults("desc", asked.desc, LONG_BYTES)
     if asked.job_type not in ServiceType.values:

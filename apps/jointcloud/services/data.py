@@ -8,17 +8,19 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.centers.errors import CenterInUse
-from apps.centers.models import Center
 from apps.centers.permissions import CentersPermission
+from apps.centers.selectors import center_held
 from apps.centers.services.checks import faults_raise
-from apps.jointcloud.errors import TooManyDatasets
-from apps.jointcloud.models import Dataset, DatasetCopy
+from apps.jointcloud.errors import DatasetInUse, TooManyDatasets
+from apps.jointcloud.models import Dataset, DatasetCopy, TaskData
 from apps.jointcloud.selectors.data import datasets_at, datasets_seen
 from apps.jointcloud.services.data_checks import copy_faults, facts_faults, faults_at, name_fault
+from apps.jointcloud.states import OPEN
 from apps.jointcloud.types import CopyFacts, DatasetFacts
 from apps.kernel.actor import Actor, act_subject
 from apps.kernel.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -102,8 +104,10 @@ def dataset_change(
 
 @service(P.OPERATE)
 def dataset_remove(*, actor: Actor, tenant: Tenant | None, data_id: str) -> None:
-    """Forget data and where its copies lie; the files stay where they are. Raises NotFound, Forbidden."""
+    """Forget data and where its copies lie; the files stay where they are. Raises NotFound, Forbidden,
+    DatasetInUse while a job that has not ended reads it."""
     row = _locked(tenant, data_id, actor=actor)
+    _unread_check(_("It is read by the job %(job)s."), row.tasks.filter(task__job__state__in=OPEN))
     row.delete()
 
 
@@ -121,7 +125,8 @@ def dataset_copy_set(*, actor: Actor, tenant: Tenant | None, data_id: str, copy:
 
 @service(P.OPERATE)
 def dataset_copy_remove(*, actor: Actor, tenant: Tenant | None, data_id: str, ai_center_id: str) -> None:
-    """A centre holds no copy of data any more; a file that is there stays. Raises NotFound, Forbidden."""
+    """A centre holds no copy of data any more; a file that is there stays. Raises NotFound, Forbidden,
+    DatasetInUse while work there reads it."""
     row = _locked(tenant, data_id, actor=actor)
     act_subject("dataset", data_id, center=ai_center_id[:64])
     found = row.copies.filter(center__ai_center_id=ai_center_id) if ai_center_id.isprintable() else None
@@ -129,6 +134,8 @@ def dataset_copy_remove(*, actor: Actor, tenant: Tenant | None, data_id: str, ai
         raise NotFound(
             _("There is no copy of %(data)s at %(center)s.") % {"data": row, "center": ai_center_id[:64]}
         )
+    running = Q(task__attempts__state__in=OPEN, task__attempts__ai_center_id=ai_center_id)
+    _unread_check(_("The job %(job)s reads it there."), row.tasks.filter(running))
     found.delete()
 
 
@@ -171,6 +178,12 @@ def _locked(tenant: Tenant | None, data_id: str, *, actor: Actor) -> Dataset:
     return row
 
 
+def _unread_check(said: str, rows: QuerySet[TaskData]) -> None:
+    reader = rows.select_related("task__job").order_by("pk").first()
+    if reader is not None:
+        raise DatasetInUse(said % {"job": reader.task.job.name})
+
+
 def _places_faults(copies: Sequence[CopyFacts]) -> dict[str, str]:
     faults: dict[str, str] = {}
     if len(copies) > MOST_COPIES:
@@ -193,9 +206,7 @@ def _room_check(tenant: Tenant | None) -> None:
 
 def _copy_keep(row: Dataset, copy: CopyFacts, field: str) -> DatasetCopy:
     code = copy.ai_center_id
-    # Locked against removal alone: its samples go on being kept.
-    centers = Center.objects.select_for_update(no_key=True).filter(ai_center_id=code)
-    center = centers.first() if code.isprintable() else None
+    center = center_held(code)
     if center is None:
         raise InvalidInput(fields={field: _("There is no centre %(code)s.") % {"code": code[:64]}})
     values = {each.name: getattr(copy, each.name) for each in fields(copy) if each.name != "ai_center_id"}

@@ -24,12 +24,13 @@ from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.dispatch import Dispatching
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
 from apps.jointcloud.engine.explain import explain
-from apps.jointcloud.engine.reasons import Reason
+from apps.jointcloud.engine.reasons import Finding, Reason, reason
 from apps.jointcloud.engine.types import Binding, Plan, Snapshot
 from apps.jointcloud.engine.types import Job as EngineJob
 from apps.jointcloud.events import JobChanged
 from apps.jointcloud.job_text import reasons_kept
 from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.selectors.data import data_read, tasks_data
 from apps.jointcloud.selectors.jobs import jobs_waiting
 from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
 from apps.jointcloud.services.following import (
@@ -40,6 +41,7 @@ from apps.jointcloud.services.following import (
 )
 from apps.jointcloud.services.remote import RemoteRefused, remote_request, remote_there
 from apps.jointcloud.services.settling import job_lock
+from apps.jointcloud.services.task_data import DataGone, data_there
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor
 from apps.kernel.events import emit
@@ -85,7 +87,7 @@ def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
         waiting = jobs_waiting(now)
         if not waiting:
             return CycleReport(led=True)
-        snapshot = snapshot_now(waiting, failures=_failures(), sent=_sent(now))
+        snapshot = snapshot_now(waiting, data=data_read(waiting), failures=_failures(), sent=_sent(now))
         at_s = int(now.timestamp())
         return _carry_out(snapshot, plan(snapshot, now=at_s, seed=seed), actor=actor)
 
@@ -286,6 +288,11 @@ def _task_place(
     missing = [number for number in range(task.replicas) if number not in taken]
     offers = spec_offers_at(task.resourcespec, set(binding.centre_ids))
     pairs = list(zip(missing, binding.centre_ids, strict=False))
+    try:
+        # In the order of their codes, whoever asks.
+        lies = data_there(task, sorted({code for _number, code in pairs}))
+    except DataGone as error:
+        raise RemoteRefused(str(task.pk), error.args[1], error.args[0]) from error
     for number, code in pairs:
         offer = offers.get(code)
         if offer is None or not offer.center.takes_work:
@@ -303,10 +310,11 @@ def _task_place(
             price_minor=offer.price_there_minor,
             placed_at=now,
         )
-        remote_request(job, task, row, offer, actor=actor)
+        remote_request(job, task, row, offer, lies[code], actor=actor)
     counts: dict[str, int] = defaultdict(int)
     for _number, code in pairs:
         counts[code] += 1
+    there = [reason(Finding.DATA_THERE, data=each) for each in tasks_data([task.pk]).get(task.pk, ())]
     for code, count in counts.items():
         Decision.objects.create(
             task=task,
@@ -315,7 +323,7 @@ def _task_place(
             ai_center_id=code,
             score=binding.score,
             replicas=count,
-            reasons=reasons_kept(explain(explained)),
+            reasons=reasons_kept([*explain(explained), *there]),
             standings=_standings(explained),
         )
     if task.waits_for:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -65,8 +65,11 @@ class Seen(NamedTuple):
     ended_at: datetime | None
 
 
-def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, actor: Actor) -> None:
-    """Ask for an attempt at its centre (table 9), in the caller's transaction. Raises RemoteRefused."""
+def remote_request(
+    job: Job, task: Task, row: Replica, offer: SpecOffer, data: Mapping[str, str], *, actor: Actor
+) -> None:
+    """Ask for an attempt at its centre (table 9), in the caller's transaction; `data`: where what it reads lies there,
+    by variable. Raises RemoteRefused."""
     message = JobMessage(
         command=task.command,
         quantities=offer.spec.quantities,
@@ -77,6 +80,7 @@ def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, acto
             "WEIR_REPLICA_INDEX": str(row.number),
             "WEIR_REPLICA_NUMBER": str(task.replicas),
             "WEIR_RESOURCESPEC_ID": task.resourcespec,
+            **data,
         },
         image=task.image_id,
     )

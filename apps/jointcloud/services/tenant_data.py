@@ -3,7 +3,7 @@
 from django.db.models import CharField, F, Value
 from django.db.models.functions import Cast, Concat
 
-from apps.jointcloud.models import Dataset, Decision, Job, Replica, Task
+from apps.jointcloud.models import Dataset, Decision, Job, Replica, Task, TaskData
 from apps.jointcloud.services.following import job_end
 from apps.jointcloud.services.settling import job_lock
 from apps.jointcloud.states import OPEN
@@ -28,4 +28,5 @@ def tenant_jobs_forget(*, actor: Actor, tenant: Tenant) -> None:
         name=Concat(Value("task"), Cast("number", CharField())), command="", image_id="", waits_for=[]
     )
     jobs.update(name=F("job_id"), desc="", weights=None)
+    TaskData.objects.filter(task__job__tenant=tenant).delete()
     Dataset.objects.filter(tenant=tenant).delete()

@@ -66,6 +66,7 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
     tasks, names = job_tasks(row), center_names()
     for task in tasks:
         task.waits_text = reasons_text(task.waits_for, names)  # type: ignore[attr-defined]
+        task.data_said = ", ".join(map(str, task.data.all()))  # type: ignore[attr-defined]
         task.missing = task.replicas - len(task.current)  # type: ignore[attr-defined]
     decisions = job_decisions(row, 50)
     for each in decisions:
