@@ -39,3 +39,10 @@ class DatasetInUse(Conflict):
 
     code = "dataset_in_use"
     default_cure = _("Wait until these jobs have ended, or stop them.")
+
+
+class DataStays(Conflict):
+    """The data does not move; work goes to it instead."""
+
+    code = "data_stays"
+    default_cure = _("Submit work that names the data: it goes to where that lies.")

@@ -376,6 +376,14 @@ class CreditIn(TypedDict):
     reason: str
 
 
+class DataNoSourceOut(TypedDict):
+    """A copy that is no source, and why."""
+
+    ai_center_id: str
+    code: str
+    message: str
+
+
 class DataPlaceChangeIn(TypedDict):
     """What a centre holds of data."""
 
@@ -420,6 +428,26 @@ class DataPlaceOut(TypedDict):
     digest: str
     is_of_it: bool
     seen_at: str
+
+
+class DataSourceOut(TypedDict):
+    """
+    A copy that data may be copied from. `score`: 0 to 100, that by which the list is in order; `scores`: under each
+    evaluator (load, time, topology, state, rate), null where it knows no figure.
+    """
+
+    ai_center_id: str
+    dataset_url: str
+    score: int
+    scores: dict[str, int | None]
+
+
+class DataSourcesOut(TypedDict):
+    """From where data would be copied to a centre, best first. `is_there`: the centre has a copy itself."""
+
+    is_there: bool
+    sources: list[DataSourceOut]
+    refused: list[DataNoSourceOut]
 
 
 class DatasetIn(TypedDict):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +17,9 @@ from apps.jointcloud.services.data import (
     dataset_make,
     dataset_remove,
 )
+from apps.jointcloud.services.data_sources import dataset_sources
 from apps.jointcloud.types import DatasetFacts
+from apps.kernel.errors import InvalidInput
 from apps.scheduling.permissions import ResourcePermission as P
 
 _FILTERS = [
@@ -82,6 +85,27 @@ class DatasetView(DataApiView):
         """Forget it and where its copies lie; the files stay."""
         dataset_remove(actor=self.actor, tenant=self.tenant, data_id=data_id)
         return Response(status=204)
+
+
+class DatasetSourcesView(DataApiView):
+    pagination_class = None
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "center", str, required=True, description="The code of the centre that wants it."
+            )
+        ],
+        responses=s.DataSourcesOut,
+    )
+    def get(self, request: Request, data_id: str) -> Response:
+        """From where it would be copied to a centre, best first, for the storage that copies; refused for what does
+        not move."""
+        row = dataset_get(self.tenant, data_id, actor=self.actor)
+        code = request.query_params.get("center", "")
+        if not code:
+            raise InvalidInput(fields={"center": _("Name the centre that wants the data.")})
+        return Response(s.DataSourcesOut(dataset_sources(row, code)).data)
 
 
 class DatasetCopyView(DataApiView):

@@ -13,6 +13,8 @@ from apps.jointcloud.engine.types import MOST, MOST_COUNT
 from apps.jointcloud.models import Dataset, DatasetCopy
 from apps.jointcloud.models.data import ADDRESS_BYTES, DIGEST_LENGTH, DataAccess
 from apps.jointcloud.services.data import MOST_COPIES
+from apps.jointcloud.services.data_sources import DataSources, RankedCopy
+from apps.jointcloud.text import reason_text
 from apps.jointcloud.types import CopyFacts
 
 _STATE = re.compile(r"([0-9]{1,10})/([0-9]{1,10})/([0-9]{1,10})", re.ASCII)
@@ -175,3 +177,40 @@ class DatasetOut(serializers.ModelSerializer[Dataset]):
 
     def get_tenant(self, row: Dataset) -> str:
         return "" if row.tenant is None else row.tenant.schema_name
+
+
+class DataSourceOut(serializers.Serializer[Any]):
+    """A copy that data may be copied from. `score`: 0 to 100, that by which the list is in order; `scores`: under each
+    evaluator (load, time, topology, state, rate), null where it knows no figure."""
+
+    ai_center_id = serializers.CharField(source="copy.center.ai_center_id")
+    dataset_url = serializers.CharField(source="copy.address")
+    score = serializers.IntegerField(source="ranked.final")
+    scores = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DictField(child=serializers.IntegerField(allow_null=True)))
+    def get_scores(self, row: RankedCopy) -> dict[str, int | None]:
+        return dict(row.ranked.scores)
+
+
+class DataNoSourceOut(serializers.Serializer[Any]):
+    """A copy that is no source, and why."""
+
+    ai_center_id = serializers.CharField()
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class DataSourcesOut(serializers.Serializer[Any]):
+    """From where data would be copied to a centre, best first. `is_there`: the centre has a copy itself."""
+
+    is_there = serializers.BooleanField()
+    sources = DataSourceOut(many=True)
+    refused = serializers.SerializerMethodField()
+
+    @extend_schema_field(DataNoSourceOut(many=True))
+    def get_refused(self, row: DataSources) -> list[dict[str, str]]:
+        return [
+            {"ai_center_id": copy.center.ai_center_id, "code": str(why.code), "message": reason_text(why)}
+            for copy, why in row.refused
+        ]

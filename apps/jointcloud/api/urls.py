@@ -5,6 +5,7 @@ from apps.jointcloud.api import annex_jobs, annex_views, data, jobs, views
 urlpatterns = [
     path("datasets", data.DatasetsView.as_view(), name="datasets"),
     path("datasets/<str:data_id>", data.DatasetView.as_view(), name="dataset"),
+    path("datasets/<str:data_id>/sources", data.DatasetSourcesView.as_view(), name="dataset_sources"),
     path(
         "datasets/<str:data_id>/copies/<str:ai_center_id>",
         data.DatasetCopyView.as_view(),

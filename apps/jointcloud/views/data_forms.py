@@ -27,7 +27,9 @@ class DatasetForm(MarkedForm):
 
     mark = "dataset"
     size_bytes = forms.IntegerField(label=_("Size (bytes)"), min_value=0, max_value=MOST)
-    files = forms.IntegerField(label=_("Files"), min_value=0, max_value=MOST_COUNT)
+    files = forms.IntegerField(  # type: ignore[assignment]
+        label=_("Files"), min_value=0, max_value=MOST_COUNT
+    )
     digest = forms.CharField(
         label=_("Digest"),
         max_length=DIGEST_LENGTH,
