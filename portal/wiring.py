@@ -19,6 +19,7 @@ from apps.billing.events import (
 )
 from apps.cases.events import CaseChanged
 from apps.centers.events import (
+    CenterRemoved,
     CenterStatusChanged,
     RemoteTaskAccounted,
     RemoteTaskChanged,
@@ -216,6 +217,7 @@ after(VersionsGone, lambda event: image_tasks.repositories_tidy.delay(list(event
 
 # --- centres of the network → jobs over them ------------------------------------------------------------------------
 
+within(CenterRemoved, jobs.center_removed)
 within(ResourceSpecRemoved, jobs.spec_removed)
 # Sweep of these: jobs_sweep, every few seconds.
 after(RemoteTaskChanged, jobs.remote_task_changed)

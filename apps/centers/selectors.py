@@ -81,6 +81,13 @@ def center_get(ai_center_id: str, *, rows: QuerySet[Center] | None = None) -> Ce
     return found
 
 
+def center_held(ai_center_id: str) -> Center | None:
+    """The centre of a code, which stays on the network until the transaction ends, or None; its samples go on being
+    kept."""
+    rows = Center.objects.select_for_update(no_key=True).filter(ai_center_id=ai_center_id)
+    return rows.first() if ai_center_id.isprintable() else None
+
+
 def resource_spec_list(*, search: str = "") -> QuerySet[ResourceSpec]:
     """The specifications, each with its offers and their centres; those whose code or name contains `search`."""
     offers = SpecOffer.objects.select_related("center__sample", "spec").order_by("center__name", "pk")

@@ -65,3 +65,24 @@ class LogAddressExpired(Forbidden):
     code = "log_address_expired"
     default_message = _("This address of a log has expired.")
     default_cure = _("Ask for the log once more.")
+
+
+class TooManyDatasets(Conflict):
+    """A tenant, or the centre, has as many datasets as it may."""
+
+    code = "too_many_datasets"
+    default_cure = _("Remove some that nobody reads any more.")
+
+
+class DatasetInUse(Conflict):
+    """Work that has not ended reads the data."""
+
+    code = "dataset_in_use"
+    default_cure = _("Wait until these jobs have ended, or stop them.")
+
+
+class DataStays(Conflict):
+    """The data does not move; work goes to it instead."""
+
+    code = "data_stays"
+    default_cure = _("Submit work that names the data: it goes to where that lies.")

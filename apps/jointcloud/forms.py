@@ -76,6 +76,11 @@ def weights_given(given: Mapping[str, Any]) -> dict[str, str] | None:
     return {policy: str(part or 0) for policy, part in sent.items()}
 
 
+def data_given(text: str) -> tuple[str, ...]:
+    """The data that is named in a field, each once."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
 class TryForm(WeighedForm):
     """A task that is tried; what is left empty does not matter to it."""
 
@@ -96,7 +101,10 @@ class TryForm(WeighedForm):
     )
     image_id = forms.CharField(label=_("ID of its image"), max_length=63, required=False)
     data = forms.CharField(  # type: ignore[assignment]
-        label=_("IDs of its data"), max_length=500, required=False, help_text=_("Several with commas.")
+        label=_("Data that it reads"),
+        max_length=2100,
+        required=False,
+        help_text=_("By name, or name:version; several with commas."),
     )
     center_ids = forms.MultipleChoiceField(
         label=_("Only in these centres"), required=False, widget=forms.CheckboxSelectMultiple
@@ -140,9 +148,8 @@ class TryForm(WeighedForm):
     def task(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Of what was sent, the task."""
         names = ("resource_spec_id", "replicas", "duration_s", "deadline", "image_id", "center_ids")
-        data = [part.strip() for part in given["data"].split(",") if part.strip()]
         return {name: given[name] for name in names} | {
-            "data": data,
+            "data": data_given(given["data"]),
             "security_grade": given["security_grade"] or 0,
             "may_split": bool(given["split"]),
         }
@@ -230,7 +237,13 @@ _GROUPS: tuple[tuple[str, str | Promise, tuple[str, ...]], ...] = (
     ("how", _("In which order, and what happens when it fails"), ("job_type", "priority", "retries", "gang")),
 )
 # What a service calls the fields of a task, and what this form does.
-_TASK_INPUTS = {"name": "name", "resourcespec": "spec", "replicas": "replicas", "command": "command"}
+_TASK_INPUTS = {
+    "name": "name",
+    "resourcespec": "spec",
+    "replicas": "replicas",
+    "command": "command",
+    "data": "data",
+}
 _JOB_INPUTS = {"centers": "center_ids", "min_security_grade": "security_grade", "deadline_at": "deadline_at"}
 _OF_TASK = re.compile(r"tasks\[([0-9]{1,4})\]\.(\w+)")
 
@@ -301,6 +314,12 @@ class JobForm(OwnWeightsForm):
             "command": forms.CharField(
                 label=_("Start command"), widget=forms.Textarea(attrs={"rows": 3}), strip=False
             ),
+            "data": forms.CharField(
+                label=_("Data that it reads"),
+                max_length=2100,
+                required=False,
+                help_text=_("By name, or name:version; several with commas."),
+            ),
         }
 
     @property
@@ -326,7 +345,7 @@ class JobForm(OwnWeightsForm):
     @property
     def task_fields(self) -> list[list[forms.BoundField]]:
         """Those of each task."""
-        names = ("name", "spec", "replicas", "command")
+        names = ("name", "spec", "replicas", "data", "command")
         return [[self[f"task{number}_{name}"] for name in names] for number in range(self.count)]
 
     def inputs_of(self, fields: Iterable[str]) -> dict[str, str]:
@@ -350,6 +369,7 @@ class JobForm(OwnWeightsForm):
                 centers=tuple(given["center_ids"]),
                 min_security_grade=given["security_grade"] or 0,
                 deadline_at=given["deadline_at"],
+                data=data_given(given[f"task{number}_data"]),
             )
             for number in range(self.count)
         )

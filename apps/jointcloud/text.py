@@ -58,7 +58,7 @@ _OF_CENTRE: Mapping[AnyCode, str] = {
     Code.SECURITY_GRADE: gettext_noop(
         "The centre's security grade is %(grade)s; the task asks for at least %(least)s."
     ),
-    Code.DATA_STAYS: gettext_noop("The data %(data)s may not move and is not at the centre."),
+    Code.DATA_STAYS: gettext_noop("The data %(data)s is not at the centre, and stays where it is."),
     Code.DATA_NOWHERE: gettext_noop("The data %(data)s is at no centre."),
     Code.NO_ROOM: gettext_noop("Too little %(resource)s: %(needed)s needed, %(free)s free."),
 }
@@ -76,7 +76,7 @@ _COUNTED: Mapping[AnyCode, str] = {
     Code.IMAGE_MISSING: gettext_noop("Without the image: %(centres)s centres."),
     Code.IMAGE_UNFIT: gettext_noop("Image unfit for the specification: %(centres)s centres."),
     Code.SECURITY_GRADE: gettext_noop("Security grade too low: %(centres)s centres."),
-    Code.DATA_STAYS: gettext_noop("Without the data, which may not move: %(centres)s centres."),
+    Code.DATA_STAYS: gettext_noop("Without the data, which stays where it is: %(centres)s centres."),
     Code.DATA_NOWHERE: gettext_noop("Data found nowhere: %(centres)s centres."),
     Code.NO_ROOM: gettext_noop("Too little room: %(centres)s centres."),
 }
@@ -112,6 +112,7 @@ _OTHERS: Mapping[AnyCode, str] = {
         "The tenant's account lacks money: ¥%(wanted)s is set aside before a start, and ¥%(spendable)s can be spent."
     ),
     Finding.NO_ACCOUNT: gettext_noop("The tenant's account is not opened: ask the operator to open it."),
+    Finding.DATA_THERE: gettext_noop("The data %(data)s is there."),
     Fault.WEIGHTS_SUM: gettext_noop(
         "The weights have to sum to 1, and sum to %(permille)s thousandths. Change them."
     ),
@@ -167,6 +168,8 @@ def reason_text(reason: Reason, names: Mapping[str, str] | None = None) -> str:
         text = _OF_CENTRE.get(reason.code) or _OTHERS[reason.code]
     if isinstance(reason.code, Finding) and "policy" in figures:
         figures["policy"] = policy_name(figures["policy"])
+    if "data" in figures:
+        figures["data"] = data_name(str(figures["data"]))
     if "resource" in figures:
         figures |= _amounts_said(str(figures["resource"]), figures)
     if names:
@@ -186,6 +189,12 @@ def _amounts_said(resource: str, figures: Mapping[str, Any]) -> dict[str, str]:
     return {"resource": str(label)} | {
         name: amount_said(resource, figures[name]) for name in ("needed", "free")
     }
+
+
+def data_name(engine_id: str) -> str:
+    """What people call data of which the engine knows the ID: name and version, without the number that tells it from
+    others of that name."""
+    return engine_id.rpartition("@")[0] or engine_id
 
 
 def policy_name(policy_id: str) -> str:

@@ -9,7 +9,8 @@ from decimal import Decimal
 @dataclass(frozen=True, slots=True)
 class TaskRequest:
     """One task (table 8). `centers`: the codes of those that may run it; none is all. `duration_s`: how long it is
-    expected to run; `deadline_at`: when it has to have ended. `may_split`: its replicas may go to several centres."""
+    expected to run; `deadline_at`: when it has to have ended. `may_split`: its replicas may go to several centres.
+    `data`: what it reads, each as NAME or NAME:VERSION."""
 
     name: str
     command: str
@@ -21,6 +22,7 @@ class TaskRequest:
     deadline_at: datetime | None = None
     duration_s: int | None = None
     may_split: bool = False
+    data: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +45,32 @@ class JobRequest:
     failure_policy: str = "any_failed"
     retries: int | None = None
     replaces_lost: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFacts:
+    """What is said of data: bytes, number of files, the digest ("sha256:…", or "" for not known), and whether it may be
+    copied to other centres."""
+
+    size_bytes: int
+    files: int
+    digest: str = ""
+    may_move: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFacts:
+    """What is said of a copy at a centre: see `DatasetCopy`, and table 6."""
+
+    ai_center_id: str
+    address: str
+    access: str = "r"
+    digest: str = ""
+    rate_limit: int | None = None
+    concurrency_limit: int | None = None
+    succeeded: int = 0
+    interrupted: int = 0
+    failed: int = 0
+    current_downloads: int = 0
+    mean_time_s: int | None = None
+    network_topology: str = ""

@@ -379,6 +379,110 @@ class CreditIn(TypedDict):
     reason: str
 
 
+class DataNoSourceOut(TypedDict):
+    """A copy that is no source, and why."""
+
+    ai_center_id: str
+    code: str
+    message: str
+
+
+class DataPlaceChangeIn(TypedDict):
+    """What a centre holds of data."""
+
+    dataset_url: str
+    access: NotRequired[Literal["r", "rw"]]
+    digest: NotRequired[str]
+    download_state: NotRequired[str]
+    download_rate_limit: NotRequired[str | None]
+    concurrency_limit: NotRequired[str | None]
+    current_downloads: NotRequired[str | None]
+    network_topology: NotRequired[str]
+    download_cost: NotRequired[str | None]
+
+
+class DataPlaceIn(TypedDict):
+    """What a centre holds of data, and which."""
+
+    dataset_url: str
+    access: NotRequired[Literal["r", "rw"]]
+    digest: NotRequired[str]
+    download_state: NotRequired[str]
+    download_rate_limit: NotRequired[str | None]
+    concurrency_limit: NotRequired[str | None]
+    current_downloads: NotRequired[str | None]
+    network_topology: NotRequired[str]
+    download_cost: NotRequired[str | None]
+    ai_center_id: str
+
+
+class DataPlaceOut(TypedDict):
+    """A place of data (table 6). `is_of_it`: whether its digest is that of the data, as far as both are known."""
+
+    dataset_url: str
+    access: Literal["r", "rw"]
+    ai_center_id: str
+    download_state: str
+    download_rate_limit: str
+    concurrency_limit: str
+    current_downloads: str
+    network_topology: str
+    download_cost: str
+    digest: str
+    is_of_it: bool
+    seen_at: str
+
+
+class DataSourceOut(TypedDict):
+    """
+    A copy that data may be copied from. `score`: 0 to 100, that by which the list is in order; `scores`: under each
+    evaluator (load, time, topology, state, rate), null where it knows no figure.
+    """
+
+    ai_center_id: str
+    dataset_url: str
+    score: int
+    scores: dict[str, int | None]
+
+
+class DataSourcesOut(TypedDict):
+    """From where data would be copied to a centre, best first. `is_there`: the centre has a copy itself."""
+
+    is_there: bool
+    sources: list[DataSourceOut]
+    refused: list[DataNoSourceOut]
+
+
+class DatasetIn(TypedDict):
+    size_bytes: int
+    files: NotRequired[int]
+    digest: NotRequired[str]
+    may_move: NotRequired[bool]
+    data_name: str
+    data_version: NotRequired[str]
+    location: NotRequired[list[DataPlaceIn]]
+
+
+class DatasetOut(TypedDict):
+    """
+    Data that jobs read (table 6), with a place for each centre that holds it. `tenant`: whose it is; "" for the
+    centre's, which all tenants read.
+    """
+
+    data_id: str
+    tenant: str
+    data_name: str
+    data_version: str
+    created_at: str
+    updated_at: str
+    created_user: str
+    size_bytes: int
+    files: int
+    digest: str
+    may_move: bool
+    location: list[DataPlaceOut]
+
+
 class DefaultSystemIn(TypedDict):
     business_system: str
 
@@ -1008,6 +1112,12 @@ class PaginatedCategoryOutList(TypedDict):
     results: list[CategoryOut]
 
 
+class PaginatedDatasetOutList(TypedDict):
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+    results: list[DatasetOut]
+
+
 class PaginatedEnvironmentOutList(TypedDict):
     next: NotRequired[str | None]
     previous: NotRequired[str | None]
@@ -1143,6 +1253,13 @@ class PatchedCentreIn(TypedDict):
     address: NotRequired[str]
     tax_number: NotRequired[str]
     bank: NotRequired[str]
+
+
+class PatchedDatasetChangeIn(TypedDict):
+    size_bytes: NotRequired[int]
+    files: NotRequired[int]
+    digest: NotRequired[str]
+    may_move: NotRequired[bool]
 
 
 class PatchedImageChangeIn(TypedDict):
@@ -3594,6 +3711,7 @@ class JobTaskOut(TypedDict):
     resourcespec: str
     replicas: int
     centers: list[str]
+    data: list[str]
     min_security_grade: int
     deadline_at: str | None
     duration_s: int | None

@@ -1,7 +1,8 @@
 """What jobs over several centres make of what happens at those."""
 
-from apps.centers.events import RemoteTaskAccounted, RemoteTaskChanged, ResourceSpecRemoved
+from apps.centers.events import CenterRemoved, RemoteTaskAccounted, RemoteTaskChanged, ResourceSpecRemoved
 from apps.jointcloud import tasks
+from apps.jointcloud.services.data import center_removed_check
 from apps.jointcloud.services.following import spec_removed_check
 from apps.jointcloud.services.remote import OWNER
 from apps.kernel.actor import Actor
@@ -22,3 +23,8 @@ def remote_task_accounted(event: RemoteTaskAccounted) -> None:
 def spec_removed(event: ResourceSpecRemoved, actor: Actor) -> None:
     """A specification that work asks for stays."""
     spec_removed_check(event.resource_spec_id)
+
+
+def center_removed(event: CenterRemoved, actor: Actor) -> None:
+    """A centre at which data lies stays."""
+    center_removed_check(event.ai_center_id)

@@ -29,6 +29,7 @@ SUBJECTS = {
     "coupon": gettext_noop("coupon"),
     "coupon_activity": gettext_noop("coupon activity"),
     "coupon_budget": gettext_noop("coupon budget"),
+    "dataset": gettext_noop("data of jobs"),
     "default_spec": gettext_noop("default specification"),
     "default_system": gettext_noop("default business system"),
     "device": gettext_noop("device"),

@@ -143,6 +143,13 @@ OPERATORS = (
             ),
             entry(_("What if"), "git-compare", "scheduling_admin:what_ifs", "scheduling.view"),
             entry(_("Jobs over centres"), "world", "jointcloud:jobs", "resources.view"),
+            entry(
+                _("Data of jobs"),
+                "database",
+                "jointcloud:datasets",
+                "resources.view",
+                beside=_of("jointcloud", "dataset", "dataset_new"),
+            ),
             entry(_("Where work would go"), "target", "jointcloud:try", "resources.view"),
             entry(_("Choice of centres"), "scale", "jointcloud:settings", "scheduling.view"),
             entry(_("Capacity planning"), "trending-up", "operator:capacity", "reports.view"),

@@ -50,6 +50,13 @@ TENANT = (
             entry(_("My files"), "folder", "files:volumes", "storage.view"),
             entry(_("My images"), "stack-3", "images:images", "images.view"),
             entry(_("My assets"), "database", "assets:assets", "storage.view"),
+            entry(
+                _("Data of jobs"),
+                "world",
+                "jointcloud:datasets",
+                "resources.view",
+                beside=("jointcloud:dataset", "jointcloud:dataset_new"),
+            ),
         ),
     ),
     Group(

@@ -16,6 +16,7 @@ from apps.jointcloud.job_text import decision_text, reasons_read, state_text
 from apps.jointcloud.models import Decision, Job, Replica, Task
 from apps.jointcloud.selectors.costs import JobCost, job_cost
 from apps.jointcloud.selectors.jobs import job_decisions, job_tasks
+from apps.jointcloud.services.task_data import MOST_DATA
 from apps.jointcloud.states import DecisionKind, ReplicaState, WorkState
 from apps.jointcloud.text import cause_text, reason_text
 
@@ -36,6 +37,13 @@ class JobTaskIn(SoundSerializer):
         default=list,
         max_length=200,
         help_text="Codes of the centres that may run it; none is all.",
+    )
+    data = serializers.ListField(  # type: ignore[assignment]
+        child=serializers.CharField(max_length=127),
+        required=False,
+        default=list,
+        max_length=MOST_DATA,
+        help_text="What it reads, each as NAME or NAME:VERSION: where it lies stands in WEIR_DATA_NAME.",
     )
     min_security_grade = serializers.IntegerField(min_value=0, max_value=_INT_MOST, default=0)
     deadline_at = MomentField(allow_null=True, required=False, default=None)
@@ -120,15 +128,19 @@ class JobTaskOut(serializers.ModelSerializer[Task]):
 
     state = serializers.ChoiceField(WorkState.choices)
     centers = serializers.ListField(child=serializers.CharField())
+    data = serializers.SerializerMethodField(help_text="What it reads, each as NAME:VERSION.")  # type: ignore[assignment]
     placed = JobReplicaOut(source="current", many=True)
     waits_for = serializers.SerializerMethodField()
 
     class Meta:
         model = Task
         fields = (
-            "number", "name", "command", "image_id", "resourcespec", "replicas", "centers", "min_security_grade",
-            "deadline_at", "duration_s", "may_split", "state", "waits_for", "placed",
+            "number", "name", "command", "image_id", "resourcespec", "replicas", "centers", "data",
+            "min_security_grade", "deadline_at", "duration_s", "may_split", "state", "waits_for", "placed",
         )  # fmt: skip
+
+    def get_data(self, row: Task) -> list[str]:
+        return [str(each) for each in row.data.all()]
 
     def get_waits_for(self, row: Task) -> list[str]:
         return [reason_text(each, self.context["names"]) for each in reasons_read(row.waits_for)]

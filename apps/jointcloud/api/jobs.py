@@ -62,9 +62,9 @@ def job_asked(body: Any) -> JobRequest:
     for number, each in enumerate(tasks_read(given.pop("tasks"))):
         task = s.JobTaskIn(data=each if isinstance(each, dict) else {})
         if task.is_valid():
-            found.append(
-                TaskRequest(**{**task.validated_data, "centers": tuple(task.validated_data["centers"])})
-            )
+            said = task.validated_data
+            lists = {name: tuple(said[name]) for name in ("centers", "data")}
+            found.append(TaskRequest(**{**said, **lists}))
         else:
             faults |= {
                 f"tasks[{number}].{name}": " ".join(str(text) for text in _texts(said))

@@ -10,6 +10,7 @@ from apps.centers.states import ServiceType
 from apps.identity.api.sound import MomentField, SoundSerializer
 from apps.jointcloud.engine.types import MOST, MOST_COUNT, MOST_REPLICAS, ONE, Settings
 from apps.jointcloud.models.settings import FAILURES_MOST, SECONDS_MOST
+from apps.jointcloud.services.task_data import MOST_DATA
 from apps.jointcloud.services.tries import TASKS_MOST, Trial, TriedTask
 from apps.jointcloud.text import policy_name
 
@@ -37,7 +38,12 @@ class TriedTaskIn(SoundSerializer):
     name = serializers.CharField(max_length=63, default="")
     resource_spec_id = serializers.CharField(max_length=_CODE_LENGTH)
     image_id = serializers.CharField(max_length=63, default="", allow_blank=True)
-    data = _codes("IDs of the data that it reads.")  # type: ignore[assignment]
+    data = serializers.ListField(  # type: ignore[assignment]
+        child=serializers.CharField(max_length=127),
+        default=list,
+        max_length=MOST_DATA,
+        help_text="What it reads, each as NAME or NAME:VERSION.",
+    )
     replicas = serializers.IntegerField(min_value=1, max_value=MOST_REPLICAS, default=1)
     center_ids = _codes("Centres that are named for it; none is all.")
     deadline = MomentField(default=None, allow_null=True, help_text="When it has to have ended.")

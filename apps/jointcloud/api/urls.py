@@ -1,8 +1,16 @@
 from django.urls import path
 
-from apps.jointcloud.api import annex_jobs, annex_logs, annex_views, jobs, views
+from apps.jointcloud.api import annex_jobs, annex_logs, annex_views, data, jobs, views
 
 urlpatterns = [
+    path("datasets", data.DatasetsView.as_view(), name="datasets"),
+    path("datasets/<str:data_id>", data.DatasetView.as_view(), name="dataset"),
+    path("datasets/<str:data_id>/sources", data.DatasetSourcesView.as_view(), name="dataset_sources"),
+    path(
+        "datasets/<str:data_id>/copies/<str:ai_center_id>",
+        data.DatasetCopyView.as_view(),
+        name="dataset_copy",
+    ),
     path("jobs", jobs.JobsView.as_view(), name="jobs"),
     path("jobs/<str:job_id>", jobs.JobView.as_view(), name="job"),
     path("jobs/<str:job_id>/decisions", jobs.JobDecisionsView.as_view(), name="job_decisions"),

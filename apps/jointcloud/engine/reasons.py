@@ -52,6 +52,7 @@ class Finding(StrEnum):
     GANG_INCOMPLETE = "gang_incomplete"
     FUNDS_TOO_LOW = "funds_too_low"
     NO_ACCOUNT = "no_account"
+    DATA_THERE = "data_there"
 
 
 class Fault(StrEnum):

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from apps.jointcloud.engine.types import Job as EngineJob
 from apps.jointcloud.engine.types import Task as EngineTask
 from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.selectors.data import tasks_data
 from apps.jointcloud.states import OPEN, ReplicaState
 from apps.kernel.actor import Actor
 from apps.kernel.errors import NotFound
@@ -55,7 +56,7 @@ def job_get_across(job_id: str) -> Job:
 
 def job_tasks(job: Job) -> list[Task]:
     """The tasks of a job in order, each with `current`: the attempts that stand for its replicas."""
-    tasks = list(job.tasks.order_by("number"))
+    tasks = list(job.tasks.order_by("number").prefetch_related("data"))
     found: dict[int, list[Replica]] = defaultdict(list)
     for row in Replica.objects.filter(task__job=job, is_current=True).order_by("task", "number"):
         found[row.task_id].append(row)
@@ -108,6 +109,7 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
     if not missing:
         return []
     refused = _refusals(missing, now)
+    data = tasks_data([task.pk for waiting in missing.values() for task, _count in waiting])
     placed: dict[int, list[str]] = defaultdict(list)
     current = Replica.objects.filter(task__job__in=missing, is_current=True).order_by("pk")
     for job_pk, code in current.values_list("task__job", "ai_center_id"):
@@ -116,7 +118,8 @@ def jobs_waiting(now: datetime) -> list[EngineJob]:
     rows_of = Job.plain.filter(pk__in=missing).select_related("tenant")
     for job in rows_of.order_by("created_at", "pk"):
         tasks = tuple(
-            _engine_task(task, count, refused.get(task.pk, frozenset())) for task, count in missing[job.pk]
+            _engine_task(task, count, refused.get(task.pk, frozenset()), data.get(task.pk, ()))
+            for task, count in missing[job.pk]
         )
         weights = None if job.weights is None else tuple((name, part) for name, part in job.weights)
         found.append(
@@ -145,11 +148,14 @@ def _refusals(jobs: Iterable[int], now: datetime) -> dict[int, frozenset[str]]:
     return {task_pk: frozenset(codes) for task_pk, codes in found.items()}
 
 
-def _engine_task(task: Task, replicas: int, refused_by: frozenset[str]) -> EngineTask:
+def _engine_task(
+    task: Task, replicas: int, refused_by: frozenset[str], data_ids: tuple[str, ...]
+) -> EngineTask:
     return EngineTask(
         id=str(task.pk),
         spec_id=task.resourcespec,
         image_id=task.image_id or None,
+        data_ids=data_ids,
         replicas=replicas,
         min_security_grade=task.min_security_grade,
         centre_ids=frozenset(task.centers),

@@ -207,6 +207,11 @@ def _distances(rows: Sequence[Center]) -> Iterable[tuple[str, str, int]]:
             yield one, other, int(EARTH_RADIUS_KM * acos(cosine) + 0.5)
 
 
+def distance_km(one: Center, other: Center) -> int | None:
+    """How far two centres are from each other; None where the place of one is not known."""
+    return next((length for _one, _other, length in _distances((one, other))), None)
+
+
 def _direction(longitude: float, latitude: float) -> tuple[float, float, float]:
     """From the middle of the Earth to a place, of length 1."""
     east, north = radians(longitude), radians(latitude)

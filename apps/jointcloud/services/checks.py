@@ -32,10 +32,11 @@ CHANGEABLE = ("name", "desc", "priority", "weights", "deadline_at")
 """What may be changed of a job that has not ended: what it is called, and by what its centres are chosen."""
 
 
-def job_check(actor: Actor, asked: JobRequest, now: datetime, tenant: str) -> Weights | None:
+def job_check(
+    actor: Actor, asked: JobRequest, now: datetime, tenant: str, faults: dict[str, object]
+) -> Weights | None:
     """The own weights of a job of the tenant of this code, as the engine takes them. InvalidInput with all faults, by
-    field."""
-    faults: dict[str, object] = {}
+    field; `faults`: those that were found already."""
     faults |= _text_faults("name", asked.name, LONG_BYTES, is_required=True)
     faults |= _text_faults("desc", asked.desc, LONG_BYTES)
     if asked.job_type not in ServiceType.values:

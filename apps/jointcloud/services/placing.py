@@ -25,12 +25,13 @@ from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.dispatch import Dispatching
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
 from apps.jointcloud.engine.explain import explain
-from apps.jointcloud.engine.reasons import Code, Reason
+from apps.jointcloud.engine.reasons import Code, Finding, Reason, reason
 from apps.jointcloud.engine.types import Binding, Plan, Snapshot
 from apps.jointcloud.engine.types import Job as EngineJob
 from apps.jointcloud.events import JobChanged
 from apps.jointcloud.job_text import reasons_kept
 from apps.jointcloud.models import Decision, Job, Replica, Task
+from apps.jointcloud.selectors.data import data_read, tasks_data
 from apps.jointcloud.selectors.jobs import jobs_waiting
 from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
 from apps.jointcloud.services.charging import FundsLacking, charge_uid_of, charges_begin
@@ -42,6 +43,7 @@ from apps.jointcloud.services.following import (
 )
 from apps.jointcloud.services.remote import OFFERED_NO_MORE, RemoteRefused, remote_request, remote_there
 from apps.jointcloud.services.settling import job_lock
+from apps.jointcloud.services.task_data import DataGone, data_there
 from apps.jointcloud.states import OPEN, DecisionKind, ReplicaState
 from apps.kernel.actor import Actor
 from apps.kernel.events import emit
@@ -87,7 +89,7 @@ def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
         waiting = jobs_waiting(now)
         if not waiting:
             return CycleReport(led=True)
-        snapshot = snapshot_now(waiting, failures=_failures(), sent=_sent(now))
+        snapshot = snapshot_now(waiting, data=data_read(waiting), failures=_failures(), sent=_sent(now))
         at_s = int(now.timestamp())
         return _carry_out(snapshot, plan(snapshot, now=at_s, seed=seed), actor=actor)
 
@@ -334,6 +336,11 @@ def _task_place(
     offers = spec_offers_at(task.resourcespec, set(binding.centre_ids))
     pairs = list(zip(missing, binding.centre_ids, strict=False))
     sent = []
+    try:
+        # In the order of their codes, whoever asks.
+        lies = data_there(task, sorted({code for _number, code in pairs}))
+    except DataGone as error:
+        raise RemoteRefused(str(task.pk), error.args[1], error.args[0]) from error
     for number, code in pairs:
         offer = offers.get(code)
         if offer is None or not offer.center.takes_work:
@@ -351,11 +358,12 @@ def _task_place(
             charge_uid=charge_uid_of(job, offer),
             placed_at=now,
         )
-        remote_request(job, task, row, offer, actor=actor)
+        remote_request(job, task, row, offer, lies[code], actor=actor)
         sent.append((row, offer))
     counts: dict[str, int] = defaultdict(int)
     for _number, code in pairs:
         counts[code] += 1
+    there = [reason(Finding.DATA_THERE, data=each) for each in tasks_data([task.pk]).get(task.pk, ())]
     for code, count in counts.items():
         Decision.objects.create(
             task=task,
@@ -364,7 +372,7 @@ def _task_place(
             ai_center_id=code,
             score=binding.score,
             replicas=count,
-            reasons=reasons_kept(explain(explained[code])),
+            reasons=reasons_kept([*explain(explained[code]), *there]),
             standings=_standings(explained[code]),
         )
     if task.waits_for:
@@ -378,7 +386,7 @@ def _standings(explained: Evaluation) -> list[dict[str, object]]:
     serving = [
         standing
         for standing in explained.centres
-        if all(reason.code is not Code.NOT_SERVED for reason in standing.reasons)
+        if all(each.code is not Code.NOT_SERVED for each in standing.reasons)
     ]
     return [
         {

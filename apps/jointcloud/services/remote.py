@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -102,8 +102,11 @@ def remote_awaited(keys: Collection[str]) -> set[str]:
     return found - usages_believed(found).keys()
 
 
-def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, actor: Actor) -> None:
-    """Ask for an attempt at its centre (table 9), in the caller's transaction. Raises RemoteRefused."""
+def remote_request(
+    job: Job, task: Task, row: Replica, offer: SpecOffer, data: Mapping[str, str], *, actor: Actor
+) -> None:
+    """Ask for an attempt at its centre (table 9), in the caller's transaction; `data`: where what it reads lies there,
+    by variable. Raises RemoteRefused."""
     message = JobMessage(
         command=task.command,
         quantities=offer.spec.quantities,
@@ -114,6 +117,7 @@ def remote_request(job: Job, task: Task, row: Replica, offer: SpecOffer, *, acto
             "WEIR_REPLICA_INDEX": str(row.number),
             "WEIR_REPLICA_NUMBER": str(task.replicas),
             "WEIR_RESOURCESPEC_ID": task.resourcespec,
+            **data,
         },
         image=task.image_id,
     )

@@ -14,6 +14,7 @@ from apps.jointcloud.errors import TooManyJobs, TooManyReplicas
 from apps.jointcloud.events import JobChanged, ReplicasWait
 from apps.jointcloud.models import Job, Task
 from apps.jointcloud.services.checks import job_check
+from apps.jointcloud.services.task_data import tasks_data_find, tasks_data_keep
 from apps.jointcloud.states import OPEN
 from apps.jointcloud.types import JobRequest
 from apps.kernel.actor import Actor, act_subject
@@ -36,7 +37,8 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
     Raises InvalidInput with every fault by its field, TooManyJobs, TooManyReplicas. Nothing is kept then.
     """
     now = timezone.now()
-    weights = job_check(actor, asked, now, tenant.schema_name)
+    data, faults = tasks_data_find(actor, tenant.schema_name, asked.tasks)
+    weights = job_check(actor, asked, now, tenant.schema_name, faults)
     _room_check(tenant, sum(task.replicas for task in asked.tasks))
     system = import_string(settings.WEIR_WORK_SYSTEM)(actor=actor, asked="")
     row = Job.plain.create(
@@ -58,7 +60,7 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
         replaces_lost=asked.replaces_lost,
         created_at=now,
     )
-    Task.objects.bulk_create(
+    tasks = Task.objects.bulk_create(
         Task(
             job=row,
             number=number,
@@ -75,6 +77,7 @@ def job_submit(*, actor: Actor, tenant: Tenant, asked: JobRequest) -> Job:
         )
         for number, task in enumerate(asked.tasks)
     )
+    tasks_data_keep(tasks, data)
     act_subject("job", row.job_id, name=row.name, tasks=len(asked.tasks))
     emit(JobChanged(tenant.schema_name, row.job_id), actor=actor)
     emit(ReplicasWait(), actor=actor)

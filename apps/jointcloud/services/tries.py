@@ -19,12 +19,14 @@ from apps.centers.selectors import center_names
 from apps.jointcloud.engine.cycle import plan
 from apps.jointcloud.engine.evaluate import Evaluation, evaluate
 from apps.jointcloud.engine.explain import explain
-from apps.jointcloud.engine.reasons import BadInput, Finding, Reason
+from apps.jointcloud.engine.reasons import BadInput, Finding, Reason, reason
 from apps.jointcloud.engine.types import Centre, Job, Snapshot, Spec, Task, Weights
 from apps.jointcloud.permissions import PlacementPermission as P
+from apps.jointcloud.selectors.data import data_read, datasets_named, engine_id
 from apps.jointcloud.selectors.snapshot import snapshot_now
 from apps.jointcloud.services.checks import MOST_REPLICAS
 from apps.jointcloud.services.settings import weights_of
+from apps.jointcloud.services.task_data import meaning_fault
 from apps.jointcloud.text import reason_text
 from apps.kernel.actor import Actor
 from apps.kernel.errors import InvalidInput
@@ -101,30 +103,45 @@ def placement_try(
         raise InvalidInput(
             fields={"tenant": _("There is no tenant with the code %(code)s.") % {"code": tenant}}
         )
+    data = _data_meant(actor, tasks)
     try:
         job = Job(
             "try",
-            tuple(_task(i, given) for i, given in enumerate(tasks)),
+            tuple(_task(i, given, data) for i, given in enumerate(tasks)),
             submitted_at_s=now,
             is_gang=is_gang,
             job_type=job_type,
             weights=own,
             tenant=actor.tenant or tenant,
         )
-        snapshot = snapshot_now([job], tenant=actor.tenant)
+        snapshot = snapshot_now([job], tenant=actor.tenant, data=data_read([job]))
         _known_check(snapshot, job)
         return _tried(snapshot, job, at)
     except BadInput as error:
         raise InvalidInput(reason_text(error.reason)) from error
 
 
-def _task(i: int, given: Mapping[str, Any]) -> Task:
+def _data_meant(actor: Actor, tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The data that is named, as the engine knows it; what there is not is at no centre."""
+    names = {str(name) for given in tasks for name in given.get("data", ())}
+    meant = datasets_named(actor.tenant, names, actor=actor)
+    wrong: dict[str, object] = {}
+    for i, given in enumerate(tasks):
+        faults = (meaning_fault(name, meant[name]) for name in given.get("data", ()))
+        if fault := next((fault for fault in faults if fault), ""):
+            wrong[f"tasks.{i}.data"] = fault
+    if wrong:
+        raise InvalidInput(fields=wrong)
+    return {name: engine_id(rows[0]) if rows else f"{name}@" for name, rows in meant.items()}
+
+
+def _task(i: int, given: Mapping[str, Any], data: Mapping[str, str]) -> Task:
     deadline = given.get("deadline")
     return Task(
         id=_task_id(i),
         spec_id=given["resource_spec_id"],
         image_id=given.get("image_id") or None,
-        data_ids=tuple(dict.fromkeys(given.get("data", ()))),
+        data_ids=tuple(dict.fromkeys(data[name] for name in given.get("data", ()))),
         replicas=given.get("replicas", 1),
         min_security_grade=given.get("security_grade") or 0,
         centre_ids=frozenset(given.get("center_ids", ())),
@@ -202,6 +219,8 @@ def _tried_task(
     findings = list(explain(found)) if is_whole or not gang else gang
     if places and not is_whole:
         findings = []
+    if places:
+        findings += [reason(Finding.DATA_THERE, data=each) for each in task.data_ids]
     sentences = [_sentence(reason, names) for reason in findings]
     if places and not is_whole:
         parts = ", ".join(f"{names.get(code, code)} × {count}" for code, count in Counter(places).items())

@@ -73,6 +73,7 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
     tasks, names = job_tasks(row), center_names()
     for task in tasks:
         task.waits_text = reasons_text(task.waits_for, names)  # type: ignore[attr-defined]
+        task.data_said = ", ".join(map(str, task.data.all()))  # type: ignore[attr-defined]
         task.missing = task.replicas - len(task.current)  # type: ignore[attr-defined]
         for attempt in task.current:  # type: ignore[attr-defined]
             attempt.told = cause_text(attempt.reason)

@@ -7,7 +7,10 @@ from apps.centers.errors import CenterSaysNo, CenterSilent
 from apps.centers.states import RemoteState
 from apps.jointcloud.models import Job
 from apps.jointcloud.services import logs
+from apps.jointcloud.services.data import dataset_make
+from apps.jointcloud.types import CopyFacts, DatasetFacts
 from apps.jointcloud.views import jobs as job_views
+from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from tests.apps.jointcloud.jobs import attempts, cycle, say
 
@@ -64,6 +67,25 @@ def test_a_job_of_two_tasks_is_submitted_seen_read_and_stopped(page, spec, centr
     job.refresh_from_db()
     assert job.stop_asked_at is not None
     assert "asked to stop" in client.get(answer.url).content.decode()
+
+
+def test_a_task_that_reads_data_says_so_in_the_form_and_on_its_page(page, spec, centre, acme):
+    centre("lake", spec())
+    copies = [CopyFacts("lake", "/share/imagenet")]
+    facts = DatasetFacts(size_bytes=1, files=1)
+    dataset_make(
+        actor=SYSTEM, tenant=acme, data_name="imagenet", data_version="2", facts=facts, copies=copies
+    )
+    client = page()
+    refused = client.post("/jobs/submit/", {**FORM, "task0_data": "coco"}, headers={"hx-request": "true"})
+    assert "There is no data coco." in refused.content.decode()
+    assert not Job.plain.exists()
+    client.post("/jobs/submit/", {**FORM, "task0_data": " imagenet , imagenet"})
+    job = Job.plain.get()
+    assert [str(row) for row in job.tasks.get(number=0).data.all()] == ["imagenet:2"]
+    assert "Reads imagenet:2" in client.get(f"/jobs/{job.job_id}/").content.decode()
+    tried = client.get("/placements/?resource_spec_id=gpu1&replicas=1&data=imagenet,coco").content.decode()
+    assert "The data coco is at no centre." in tried
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ MENU = {
     "scheduling_admin:policy": "E  SC",
     "scheduling_admin:what_ifs": "E  SC",
     "jointcloud:jobs": "EMFSC",
+    "jointcloud:datasets": "EMFSC",
     "jointcloud:try": "EMFSC",
     "jointcloud:settings": "E  SC",
     "operator:capacity": "EM SC",
