@@ -127,14 +127,14 @@ class TryForm(WeighedForm):
         super().__init__(*args, **kwargs)
         if tenants is not None:
             whose = [("", _("nobody in particular")), *((row.schema_name, row.name) for row in tenants)]
-            field = forms.ChoiceField(
+            whose_field = forms.ChoiceField(
                 label=_("Of the tenant"),
                 choices=whose,
                 required=False,
                 help_text=_("Only a centre that serves it is a candidate."),
             )
-            self.fields["tenant"] = field
-            self.dress("tenant", field)
+            self.fields["tenant"] = whose_field
+            self.dress("tenant", whose_field)
         offered = [(row.resource_spec_id, row.resource_spec_name) for row in specs]
         self.has_specs = bool(offered)
         for name, choices in (
