@@ -268,9 +268,8 @@ CODES = ("used", "who", *_ALONE)
 
 def _number(value: float) -> str:
     """A figure with as many places as say something."""
-    return number_format(
-        value, 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2, force_grouping=True
-    )
+    places = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    return number_format(round(value, places), places, force_grouping=True)
 
 
 def _shown(cell: Cell) -> str:
@@ -280,7 +279,7 @@ def _shown(cell: Cell) -> str:
         return cell
     if isinstance(cell, int):
         return number_format(cell, 0, force_grouping=True)
-    return number_format(round(cell, 2), 2, force_grouping=True)
+    return number_format(round(Decimal(str(cell)), 2), 2, force_grouping=True)
 
 
 def _percent(part: float | Decimal, whole: float | Decimal) -> float | None:

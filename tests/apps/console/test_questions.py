@@ -213,6 +213,14 @@ def test_the_page_answers_and_each_answer_is_a_file(operator, node, work):
     assert page.get("/statistics/export/?span=1&question=weather").status_code == 400
 
 
+def test_figures_in_sentences_are_rounded_not_cut_off(node, work):
+    work("acme", 0, 0, 3599, percent=50)
+    with translation.override("en"):
+        who = answer("who", over())
+    # 0.49986 device hours.
+    assert who.sentence == "Acme Research alone held 0.50 device hours."
+
+
 def test_a_report_for_people_names_whom_it_counts(node, work):
     work("acme", 0, 10, 20, reason="crashed", state="failed")
     alarm_raise(actor=SYSTEM, key="device-hot:d1", rule="device-hot", level="major", msgid="Device.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -86,7 +87,12 @@ def work_across(tenant: Tenant | None = None) -> QuerySet[Workload]:
 
 def tenant_parts(edges: Sequence[datetime]) -> list[TenantPart]:
     """What was held from the first edge to the last, by tenant and by the stretches between the edges, which ascend."""
-    asked = {"edges": list(edges), "last": len(edges) - 1, "begin": edges[0], "end": edges[-1]}
+    asked: dict[str, Any] = {
+        "edges": list(edges),
+        "last": len(edges) - 1,
+        "begin": edges[0],
+        "end": edges[-1],
+    }
     with connection.cursor() as cursor:
         cursor.execute(_HELD, asked)
         return [
@@ -107,7 +113,7 @@ def waiting_list_by_code(
     Work that still waits waits until `end_at`. What comes before the scheduler's first reason (other work, its turn)
     has the code "".
     """
-    asked = {
+    asked: dict[str, Any] = {
         "begin": from_at,
         "end": end_at,
         "tenant": tenant.pk if tenant else None,
