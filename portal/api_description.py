@@ -6,6 +6,7 @@ asks, it would be a way for strangers to keep the portal busy.
 
 from functools import lru_cache
 from threading import Lock
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -28,11 +29,12 @@ class DescriptionView(SpectacularAPIView):
     def get(self, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         """The whole of it."""
         renderer = request.accepted_renderer
+        kind: Any = type(renderer)
         asked = request.GET.get("lang", "")
         language = asked if asked in dict(settings.LANGUAGES) else translation.get_language()
         # Whoever comes while it is made waits for it instead of making it, too.
         with _making:
-            body = _rendered(type(renderer), language or settings.LANGUAGE_CODE)
+            body: bytes = _rendered(kind, language or settings.LANGUAGE_CODE)
         charset = f"; charset={renderer.charset}" if renderer.charset else ""
         name = f"{spectacular_settings.TITLE}.{renderer.format}"
         return HttpResponse(
@@ -45,5 +47,7 @@ class DescriptionView(SpectacularAPIView):
 @lru_cache(maxsize=4 * len(settings.LANGUAGES))
 def _rendered(kind: type[BaseRenderer], language: str) -> bytes:
     with translation.override(language):
-        described = SchemaGenerator(urlconf=_ROUTES).get_schema(request=None, public=True)
-        return bytes(kind().render(described, renderer_context={}))
+        generator: Any = SchemaGenerator
+        described = generator(urlconf=_ROUTES).get_schema(request=None, public=True)
+        rendered = kind().render(described, renderer_context={})
+    return rendered.encode() if isinstance(rendered, str) else rendered

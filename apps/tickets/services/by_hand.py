@@ -57,22 +57,13 @@ def ticket_submit(
         Conflict: the actor has too many open tickets.
     """
     category = category_offered(category_uid)
-    title = " ".join(title.replace("\x00", "").split())
-    if not 0 < len(title) <= TITLE_MAX:
-        reason = _("Say in 1 to %(most)s characters what it is about.") % {"most": TITLE_MAX}
-        raise InvalidInput(fields={"title": reason})
+    title = _title_taken(title)
     begun = values_begin(category.fields)
     values = values_take(category.fields, begun, data or {}, step="opening", is_final=True)
     steps = steps_of(category)
     # A ticket that would stand still later is not opened either.
     receiver, *_later = [receiver_of(category, values, step["key"]) for step in steps or [{"key": ""}]]
-    if (
-        Ticket.objects.filter(submitter_id=actor.user_id, subject_kind="", state__in=OPEN).count()
-        >= OPEN_MOST
-    ):
-        raise Conflict(
-            _("You have %(most)s open tickets.") % {"most": OPEN_MOST}, cure=_("Close some of them first.")
-        )
+    _room_check(actor)
     user = user_get(actor.user_id or 0)
     place = organization_of(user.pk)
     ticket = Ticket(
@@ -97,6 +88,24 @@ def ticket_submit(
     _files_add(actor, ticket, files)
     entry_keep(actor, ticket, EntryKind.OPENED, tell=workers_of(ticket))
     return ticket
+
+
+def _title_taken(title: str) -> str:
+    """The title with single blanks. InvalidInput: there is nothing of it, or it is too long."""
+    title = " ".join(title.replace("\x00", "").split())
+    if not 0 < len(title) <= TITLE_MAX:
+        reason = _("Say in 1 to %(most)s characters what it is about.") % {"most": TITLE_MAX}
+        raise InvalidInput(fields={"title": reason})
+    return title
+
+
+def _room_check(actor: Actor) -> None:
+    """Conflict: the actor has as many open tickets of their own as anybody may have."""
+    own = Ticket.objects.filter(submitter_id=actor.user_id, subject_kind="", state__in=OPEN)
+    if own.count() >= OPEN_MOST:
+        raise Conflict(
+            _("You have %(most)s open tickets.") % {"most": OPEN_MOST}, cure=_("Close some of them first.")
+        )
 
 
 def _file_add(actor: Actor, ticket: Ticket, file: "File[Any]") -> TicketFile:

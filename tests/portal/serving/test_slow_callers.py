@@ -21,11 +21,47 @@ HALF_BODY = (
 )
 
 
+class Slow(threading.Thread):
+    """A caller that waits to be cut, beside whatever the tests do meanwhile."""
+
+    def __init__(self, url: str, data: bytes, drop: bytes = b"") -> None:
+        super().__init__(daemon=True)
+        self._drop, self._began_s = drop, time.monotonic()
+        self._connection = connect(url, data)
+        self.told, self.lasted_s = b"", 0.0
+        self.start()
+
+    def run(self) -> None:
+        """Send the drop twice a second, if there is one, until something comes; then read to the end."""
+        with contextlib.suppress(OSError):
+            while self._drop and is_open(self._connection):
+                self._connection.sendall(self._drop)
+                time.sleep(0.5)
+            self.told = answer_of(self._connection)
+        self.lasted_s = time.monotonic() - self._began_s
+
+    def cut(self, within_s: float) -> "Slow":
+        """Itself, once it was cut."""
+        self.join(timeout=max(self._began_s + within_s - time.monotonic(), 0))
+        assert not self.is_alive(), f"not cut within {within_s} s"
+        return self
+
+
 @pytest.fixture(scope="module")
 def web(django_db_setup) -> Iterator[str]:
     with running_web(WEIR_BODY_TIMEOUT_S=str(BODY_TIMEOUT_S), WEIR_BODIES_TOTAL_MIB="16") as (url, _process):
         httpx.get(f"{url}/healthz", timeout=60)
         yield url
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slow(web) -> dict[str, Slow]:
+    """The callers of several tests: their time runs out together, beside all others."""
+    return {
+        "dripping": Slow(web, HALF_BODY % b"/api/v1/auth/login", drop=b"x"),
+        "silent": Slow(web, b""),
+        "half": Slow(web, b"GET /healthz HTTP/1.1\r\nHost: loc"),
+    }
 
 
 def connect(url: str, data: bytes) -> socket.socket:
@@ -74,31 +110,25 @@ def test_half_sent_bodies_stop_nobody_and_are_answered_408(web):
         assert (b'"request_timeout"' in told) == path.startswith(b"/api/")
 
 
-def test_the_deadline_is_for_the_whole_body_not_for_each_byte(web):
+def test_the_deadline_is_for_the_whole_body_not_for_each_byte(slow):
     """S2: one byte now and then kept a connection for ever."""
-    caller = connect(web, HALF_BODY % b"/api/v1/auth/login")
-    began_s = time.monotonic()
-    while is_open(caller):
-        caller.sendall(b"x")
-        time.sleep(0.5)
-        assert time.monotonic() - began_s < BODY_TIMEOUT_S + 20
-    assert time.monotonic() - began_s > BODY_TIMEOUT_S - 1
+    dripping = slow["dripping"].cut(within_s=BODY_TIMEOUT_S + 20)
+    assert dripping.lasted_s > BODY_TIMEOUT_S - 1
 
 
-def test_half_sent_headers_and_silent_connections_are_cut(web):
-    """S2: neither has a request yet; both are cut after 15 seconds, and endless headers at 64 KiB."""
-    silent, half = connect(web, b""), connect(web, b"GET /healthz HTTP/1.1\r\nHost: loc")
+def test_endless_headers_are_cut_at_64_kib(web):
     endless = connect(web, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
     with pytest.raises(OSError):  # noqa: PT012
         for number in range(4000):
             endless.sendall(b"X-%d: %s\r\n" % (number, b"y" * 100))
         endless.recv(1) or endless.sendall(b"z")
         raise AssertionError("400 KB of headers were taken")
-    began_s = time.monotonic()
-    for caller in (silent, half):
-        with contextlib.suppress(ConnectionResetError):
-            assert answer_of(caller) == b""
-    assert time.monotonic() - began_s < 40
+
+
+def test_half_sent_headers_and_silent_connections_are_cut(slow):
+    """S2: neither has a request yet; both are cut after 15 seconds."""
+    for name in ("silent", "half"):
+        assert slow[name].cut(within_s=40).told == b""
 
 
 def test_what_all_bodies_hold_is_bounded_and_small_ones_pass(web):

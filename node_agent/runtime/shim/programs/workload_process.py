@@ -87,17 +87,8 @@ class Work:
         if self._root is not None:
             self._root.make()
         self.disk = DiskWatch.of(spec, self._around.kept, others)
-        has_namespaces = spec.isolation == "namespaces"
         self._shm_mib = min(spec.limit_mib, proc.host_memory_mib())
-        self._container: ContainerNamespaces | None = None
-        self._namespaces: Namespaces | None = None
-        if spec.image is not None:
-            self._container = ContainerNamespaces(
-                self._around.bare_view(), self._around.container, self.network
-            )
-            self._namespaces = self._container
-        elif has_namespaces:
-            self._namespaces = Namespaces(self._around.view(shm_mib=self._shm_mib), self.network)
+        self._container, self._namespaces = self._isolation()
         # What building them took is not the work's.
         self._cpu_before_s = proc.cpu_seconds(self._first_pids)
         read_fd, write_fd = os.pipe()
@@ -125,6 +116,15 @@ class Work:
         self._cpu_s = 0.0
         self._pauses = Pauses()
         self._program_began()
+
+    def _isolation(self) -> tuple[ContainerNamespaces | None, Namespaces | None]:
+        """What it sees alone: its image's container, which is its namespaces, too; namespaces; or neither."""
+        if self._spec.image is not None:
+            made = ContainerNamespaces(self._around.bare_view(), self._around.container, self.network)
+            return made, made
+        if self._spec.isolation == "namespaces":
+            return None, Namespaces(self._around.view(shm_mib=self._shm_mib), self.network)
+        return None, None
 
     def _program_began(self) -> None:
         self.pid = self._process.pid
