@@ -141,9 +141,9 @@ class TryForm(WeighedForm):
             ("resource_spec_id", offered),
             ("center_ids", [(row.ai_center_id, row.name) for row in centers]),
         ):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = choices
+            offering = self.fields[name]
+            assert isinstance(offering, forms.ChoiceField)
+            offering.choices = choices
 
     def task(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Of what was sent, the task."""
