@@ -71,8 +71,15 @@ def _joined(operator: weir.Client, kind: str, reach: Reach) -> None:
     code, name, _price = CENTERS[kind]
     there = _center(operator, code)
     if there is None:
+        # The demo's tenants are all of this machine's own: they may share an engine.
         operator.center_join(
-            ai_center_id=code, name=name, kind=kind, settings=reach.settings, credential=reach.credential
+            ai_center_id=code,
+            name=name,
+            kind=kind,
+            settings=reach.settings,
+            credential=reach.credential,
+            serves="all",
+            may_share=True,
         )
         return
     # What an operator has said of it beside the way to it stays as it is.
