@@ -81,10 +81,12 @@ def center_get(ai_center_id: str, *, rows: QuerySet[Center] | None = None) -> Ce
     return found
 
 
-def center_held(ai_center_id: str) -> Center | None:
+def center_held(ai_center_id: str, tenant: str = "") -> Center | None:
     """The centre of a code, which stays on the network until the transaction ends, or None; its samples go on being
-    kept."""
+    kept. With a tenant's code one that serves it."""
     rows = Center.objects.select_for_update(no_key=True).filter(ai_center_id=ai_center_id)
+    if tenant:
+        rows = rows.filter(centers_serving(tenant))
     return rows.first() if ai_center_id.isprintable() else None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from apps.centers.selectors import centers_sampled
 from apps.jointcloud.engine.types import Data
 from apps.jointcloud.engine.types import Job as EngineJob
 from apps.jointcloud.models import Dataset, DatasetCopy, TaskData
@@ -41,12 +42,16 @@ def dataset_list(
     tenant: Tenant | None, *, actor: Actor, search: str = "", center: str = ""
 ) -> QuerySet[Dataset]:
     """The datasets that the actor finds, each with its copies and `copy_count`; those whose name contains `search`, and
-    those of which a copy is at the centre `center`."""
+    those of which a copy is at the centre `center`. Whoever acts in a tenant finds the copies at the centres that serve
+    it, and no others."""
     copies = DatasetCopy.objects.select_related("center", "dataset").order_by("center__name", "pk")
+    if actor.tenant:
+        copies = copies.filter(center__in=centers_sampled(actor.tenant).values("pk"))
     rows = Dataset.objects.filter(datasets_seen(tenant, actor)).select_related("tenant", "created_by")
-    rows = rows.annotate(copy_count=Count("copies")).prefetch_related(Prefetch("copies", copies))
+    counted = Count("copies", filter=Q(copies__in=copies.order_by().values("pk")))
+    rows = rows.annotate(copy_count=counted).prefetch_related(Prefetch("copies", copies))
     if center:
-        rows = rows.filter(pk__in=DatasetCopy.objects.filter(center__ai_center_id=center).values("dataset"))
+        rows = rows.filter(pk__in=copies.filter(center__ai_center_id=center).values("dataset"))
     return rows.filter(data_name__icontains=search) if search else rows
 
 

@@ -206,7 +206,7 @@ def _room_check(tenant: Tenant | None) -> None:
 
 def _copy_keep(row: Dataset, copy: CopyFacts, field: str) -> DatasetCopy:
     code = copy.ai_center_id
-    center = center_held(code)
+    center = center_held(code, row.tenant.schema_name if row.tenant else "")
     if center is None:
         raise InvalidInput(fields={field: _("There is no centre %(code)s.") % {"code": code[:64]}})
     values = {each.name: getattr(copy, each.name) for each in fields(copy) if each.name != "ai_center_id"}

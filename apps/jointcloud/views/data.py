@@ -77,7 +77,9 @@ def dataset(request: PortalRequest, data_id: str) -> HttpResponse:
         "copies": copies,
         "owner": _owner_said(row),
         "form": DatasetForm(row=row) if may_change else None,
-        "copy_form": CopyForm(centers=centers_sampled(), row=changed) if may_change else None,
+        "copy_form": CopyForm(centers=centers_sampled(request.actor.tenant), row=changed)
+        if may_change
+        else None,
     }
     return show(request, "jointcloud/dataset", context)
 
@@ -129,7 +131,7 @@ def remove(request: PortalRequest, data_id: str) -> HttpResponse:
 @page(P.OPERATE, plane="both")
 def copy(request: PortalRequest, data_id: str) -> HttpResponse:
     """Say that a centre holds a copy, or what is otherwise about it."""
-    form = CopyForm(request.POST, centers=centers_sampled())
+    form = CopyForm(request.POST, centers=centers_sampled(request.actor.tenant))
     row = dataset_copy_set(
         actor=request.actor, tenant=request.entered_tenant, data_id=data_id, copy=form.copy(cleaned(form))
     )

@@ -6,6 +6,7 @@ from rest_framework.test import APIClient
 from apps.audit.models import Record
 from apps.centers.errors import CenterInUse
 from apps.centers.services.centers import center_remove
+from apps.centers.services.tenants import center_serves_set
 from apps.identity.rules.role_functions import RoleDraft, Side, functions_of
 from apps.identity.services.tokens import api_token_make
 from apps.identity.services.users import membership_add, user_create
@@ -241,3 +242,16 @@ def test_many_datasets_take_no_more_queries_than_one(api, centre, django_assert_
         made(client, data_name=f"more{number}", location=[PLACE])
     with django_assert_max_num_queries(9):
         assert len(client.get(DATASETS).json()["results"]) == 6
+
+
+def test_a_tenant_hears_nothing_of_copies_at_centres_that_do_not_serve_it(api, admin, centre):
+    """It can neither name such a centre nor find that one has a copy."""
+    centre("lake")
+    address = f"{DATASETS}/{made(admin, location=[PLACE])['data_id']}"
+    assert api().get(address).json()["location"]
+    center_serves_set(actor=SYSTEM, ai_center_id="lake", serves="named")
+    assert api().get(address).json()["location"] == []
+    assert api().get(DATASETS, {"center": "lake"}).json()["results"] == []
+    refused = post(api(), location=[PLACE])
+    assert (refused.status_code, Dataset.objects.count()) == (400, 1)
+    assert admin.get(address).json()["location"]
