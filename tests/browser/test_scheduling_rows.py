@@ -151,6 +151,7 @@ def test_the_tree_and_a_queue_tell_what_happens_in_them_live(visit: Visit, jobs:
     expect(ops.at("queue-waits").first).to_contain_text("60 % more are asked")
     with ops.staying():
         # A form that is being filled in stays while the figures beside it change.
+        ops.unfold("queue-part-order")
         ops.fill("queue-weight", "7")
         send(alice, f"{jobs['aside']}steer/resume/")
         expect(ops.at("queue-waits")).to_have_count(2, timeout=SOON_MS)
