@@ -105,7 +105,7 @@ class DatasetSourcesView(DataApiView):
         code = request.query_params.get("center", "")
         if not code:
             raise InvalidInput(fields={"center": _("Name the centre that wants the data.")})
-        return Response(s.DataSourcesOut(dataset_sources(row, code)).data)
+        return Response(s.DataSourcesOut(dataset_sources(row, code, actor=self.actor)).data)
 
 
 class DatasetCopyView(DataApiView):

@@ -6,6 +6,7 @@ The engine knows data by NAME:VERSION@NUMBER: reasons of it are kept, and read w
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
+from django.db import connection
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
@@ -42,11 +43,13 @@ def dataset_list(
     tenant: Tenant | None, *, actor: Actor, search: str = "", center: str = ""
 ) -> QuerySet[Dataset]:
     """The datasets that the actor finds, each with its copies and `copy_count`; those whose name contains `search`, and
-    those of which a copy is at the centre `center`. Whoever acts in a tenant finds the copies at the centres that serve
-    it, and no others."""
+    those of which a copy is at the centre `center`. Whoever acts in a tenant finds of the centre's data the copies at
+    the centres that serve it, and no others."""
     copies = DatasetCopy.objects.select_related("center", "dataset").order_by("center__name", "pk")
     if actor.tenant:
-        copies = copies.filter(center__in=centers_sampled(actor.tenant).values("pk"))
+        # What a tenant itself has said stays in its sight, and can be taken back.
+        serving = Q(center__in=centers_sampled(actor.tenant).values("pk"))
+        copies = copies.filter(serving | Q(dataset__tenant__schema_name=actor.tenant))
     rows = Dataset.objects.filter(datasets_seen(tenant, actor)).select_related("tenant", "created_by")
     counted = Count("copies", filter=Q(copies__in=copies.order_by().values("pk")))
     rows = rows.annotate(copy_count=counted).prefetch_related(Prefetch("copies", copies))
@@ -84,8 +87,8 @@ def datasets_named(
         readable |= Q(tenant__schema_name=schema) & datasets_reached(actor)
     wanted = {text: text.partition(":") for text in names if text.isprintable()}
     rows = Dataset.objects.filter(readable, data_name__in={name for name, _sep, _version in wanted.values()})
-    if is_locked:
-        rows = rows.select_for_update(of=("self",), no_key=True)
+    if is_locked and wanted:
+        datasets_hold(rows.values_list("data_id", flat=True))
     kept = list(rows.order_by("pk")) if wanted else []
     found: dict[str, list[Dataset]] = {text: [] for text in names}
     for text, (name, has_version, version) in wanted.items():
@@ -94,6 +97,15 @@ def datasets_named(
         ]
         found[text] = [row for row in meant if row.tenant_id is not None] or meant
     return found
+
+
+def datasets_hold(data_ids: Iterable[str]) -> None:
+    """Have these datasets stay as they are until the transaction ends, with all others who read them: FOR SHARE, which
+    the ORM does not have. In the order of their keys, so that none waits for another in a circle."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM jointcloud_dataset WHERE data_id = ANY(%s) ORDER BY id FOR SHARE", [list(data_ids)]
+        )
 
 
 def engine_id(row: Dataset | TaskData) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from apps.centers.selectors import center_get
+from apps.centers.selectors import center_get, centers_sampled
 from apps.centers.states import CenterStatus
 from apps.jointcloud.engine.reasons import Reason
 from apps.jointcloud.engine.sources import Ranked, Source, choose_sources
@@ -15,6 +15,7 @@ from apps.jointcloud.errors import DataStays
 from apps.jointcloud.models import Dataset, DatasetCopy
 from apps.jointcloud.selectors.settings import settings_now
 from apps.jointcloud.selectors.snapshot import distance_km
+from apps.kernel.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,11 @@ class DataSources:
     refused: tuple[tuple[DatasetCopy, Reason], ...]
 
 
-def dataset_sources(row: Dataset, ai_center_id: str) -> DataSources:
+def dataset_sources(row: Dataset, ai_center_id: str, *, actor: Actor) -> DataSources:
     """The sources of data for a centre; copies of another digest are none. Raises NotFound for a centre that there is
-    not, DataStays where the data may not be copied or is larger than data that moves."""
-    target = center_get(ai_center_id)
+    not or that does not serve the tenant acted in, DataStays where the data may not be copied or is
+    larger than data that moves."""
+    target = center_get(ai_center_id, rows=centers_sampled(actor.tenant))
     most = settings_now().move_bytes
     if not row.may_move:
         raise DataStays(_("%(data)s is private: it is copied to no other centre.") % {"data": row})

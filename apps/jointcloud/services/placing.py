@@ -30,8 +30,8 @@ from apps.jointcloud.engine.types import Binding, Plan, Snapshot
 from apps.jointcloud.engine.types import Job as EngineJob
 from apps.jointcloud.events import JobChanged
 from apps.jointcloud.job_text import reasons_kept
-from apps.jointcloud.models import Decision, Job, Replica, Task
-from apps.jointcloud.selectors.data import data_read, tasks_data
+from apps.jointcloud.models import Decision, Job, Replica, Task, TaskData
+from apps.jointcloud.selectors.data import data_read, datasets_hold, tasks_data
 from apps.jointcloud.selectors.jobs import jobs_waiting
 from apps.jointcloud.selectors.snapshot import Failures, Sent, snapshot_now
 from apps.jointcloud.services.charging import FundsLacking, charge_uid_of, charges_begin
@@ -279,6 +279,9 @@ def job_dispatch(
         # It has changed since the cycle looked; the next one plans it anew.
         return 0
     _refusals_put(tasks, refusals, now)
+    # All at once: whoever changes one of them may wait for a centre that is given work here.
+    reads = TaskData.objects.filter(task__in=[binding.task_id for binding in bindings])
+    datasets_hold(reads.values_list("data_id", flat=True))
     sent: list[tuple[Replica, SpecOffer]] = []
     for binding in bindings:
         task = tasks.get(binding.task_id)

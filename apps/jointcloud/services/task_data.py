@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from django.utils.translation import gettext as _
 
 from apps.jointcloud.models import Dataset, DatasetCopy, Task, TaskData
-from apps.jointcloud.selectors.data import datasets_named
+from apps.jointcloud.selectors.data import datasets_hold, datasets_named
 from apps.jointcloud.types import TaskRequest
 from apps.kernel.actor import Actor
 
@@ -96,8 +96,8 @@ def data_there(task: Task, centers: Collection[str]) -> dict[str, dict[str, str]
     if not wanted:
         return {code: {} for code in centers}
     ids = [row.data_id for row in wanted]
-    rows = Dataset.objects.select_for_update(no_key=True).filter(data_id__in=ids).order_by("pk")
-    copies = DatasetCopy.objects.filter(dataset__in=list(rows), center__ai_center_id__in=list(centers))
+    datasets_hold(ids)
+    copies = DatasetCopy.objects.filter(dataset__data_id__in=ids, center__ai_center_id__in=list(centers))
     lies = {
         (copy.dataset.data_id, copy.center.ai_center_id): copy.address
         for copy in copies.select_related("dataset", "center")

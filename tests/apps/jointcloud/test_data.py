@@ -252,6 +252,17 @@ def test_a_tenant_hears_nothing_of_copies_at_centres_that_do_not_serve_it(api, a
     center_serves_set(actor=SYSTEM, ai_center_id="lake", serves="named")
     assert api().get(address).json()["location"] == []
     assert api().get(DATASETS, {"center": "lake"}).json()["results"] == []
+    for code in ("lake", "nowhere"):
+        assert api().get(f"{address}/sources", {"center": code}).status_code == 404
     refused = post(api(), location=[PLACE])
     assert (refused.status_code, Dataset.objects.count()) == (400, 1)
     assert admin.get(address).json()["location"]
+
+
+def test_what_a_tenant_said_of_a_centre_it_can_take_back_when_that_serves_it_no_more(api, centre):
+    centre("lake")
+    client = api()
+    address = f"{DATASETS}/{made(client, location=[PLACE])['data_id']}"
+    center_serves_set(actor=SYSTEM, ai_center_id="lake", serves="named")
+    assert [place["ai_center_id"] for place in client.get(address).json()["location"]] == ["lake"]
+    assert client.delete(f"{address}/copies/lake").status_code == 204
