@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
+from portal.devstack.servers.processes import wait_until
 from portal.devstack.stack import Stack
 from tests.browser.visitor import LIVE_MS, Visitor, sees
 from tests.harness.portal import own_environment, portal_folder
@@ -70,6 +71,7 @@ def test_a_slurm_joins_is_seen_and_offers_and_is_told_when_it_falls_silent(
     admin.shoot("60-centre-refused")
     admin.fill("center-kind-key", base64.b64encode(slurm.key).decode())
     admin.press("center-save")
+    served(admin)
     sees(admin.at("center"), "up")
     gpus = admin.page.locator('[data-test="amount"][data-code="gpu"]')
     expect(gpus).to_contain_text("4")
@@ -93,6 +95,19 @@ def test_a_slurm_joins_is_seen_and_offers_and_is_told_when_it_falls_silent(
         fallen_silent(admin)
     finally:
         slurm.rest_start(int(slurm.address.rpartition(":")[2]))
+
+
+def served(admin: Visitor) -> None:
+    """A new centre serves nobody until it is said whom; where it keeps no tenant's work apart, that has to be known."""
+    expect(admin.at("served")).to_have_attribute("data-serves", "named")
+    admin.at("serves-serves").select_option("all")
+    admin.press("serves-save")
+    expect(admin.problem()).to_be_visible()
+    admin.at("serves-may-share").check()
+    admin.press("serves-save")
+    expect(admin.at("served")).to_have_attribute("data-serves", "all")
+    admin.shoot("60-centre-serves")
+    admin.page.get_by_role("main").get_by_role("link", name="Lakeside").click()
 
 
 def fallen_silent(admin: Visitor) -> None:
@@ -149,11 +164,19 @@ def worked(alice: Visitor) -> None:
     alice.press("job-stop")
     alice.confirm()
     expect(alice.at("job")).to_have_attribute("data-state", "stopped", timeout=LIVE_MS)
-    alice.page.reload()
+    # It stays until what it used is settled by the cluster's own accounts.
+    assert wait_until(lambda: is_settled(alice), timeout_s=120, every_s=2)
     alice.press("job-delete")
     alice.confirm()
     expect(alice.part("job-row", "night")).to_be_visible()
     expect(alice.part("job-row", "longer")).to_have_count(0)
+
+
+def is_settled(alice: Visitor) -> bool:
+    """Whether the job on the page, looked at anew, may be deleted."""
+    alice.page.reload()
+    expect(alice.at("job")).to_be_visible()
+    return alice.at("job-delete").is_visible()
 
 
 def submitted(alice: Visitor, name: str, *commands: str) -> None:

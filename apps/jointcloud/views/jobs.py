@@ -33,7 +33,7 @@ from apps.jointcloud.selectors.jobs import (
 from apps.jointcloud.selectors.settings import settings_now
 from apps.jointcloud.services.changes import job_change, job_delete
 from apps.jointcloud.services.following import job_stop
-from apps.jointcloud.services.forgetting import is_over
+from apps.jointcloud.services.forgetting import is_over, is_settled
 from apps.jointcloud.services.logs import replica_log
 from apps.jointcloud.services.submission import job_submit
 from apps.jointcloud.states import OPEN, WorkState
@@ -81,13 +81,15 @@ def job(request: PortalRequest, job_id: str) -> HttpResponse:
     decisions = job_decisions(row, 50)
     for each in decisions:
         each.text = decision_text(each, names)  # type: ignore[attr-defined]
+    ended = is_over(row)
     context = {
         "job": row,
         "reason": state_text(row, tasks, names),
         "tasks": tasks,
         "decisions": decisions,
         "is_open": row.state in OPEN,
-        "is_over": is_over(row),
+        "is_over": ended,
+        "is_settled": ended and is_settled(row),
         "telling": centers_telling_logs(codes),
         "cost": job_cost(row, timezone.now()),
     }
