@@ -36,6 +36,7 @@ def watcher(committed, engine, settings, monkeypatch):
         kind=engine.kind,
         settings=engine.settings,
         secrets=engine.secrets,
+        tenants=["acme"],
         facts={"name": "Engine"},
     )
     spec = ResourceSpec.objects.create(
