@@ -18,7 +18,7 @@ from apps.billing.selectors.costs import cost_by, cost_by_day
 from apps.billing.types import CostRow
 from apps.console.reports.base import HOUR_S, Percentile, Period, devices_read, seconds, within
 from apps.console.reports.stretches import Stretches
-from apps.console.reports.waiting_causes import cause_of
+from apps.console.reports.waiting_causes import CAUSE_OF, FIRST
 from apps.fleet.states import NodeState
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.selectors.queues.waiting import first_runnable_at
@@ -27,7 +27,7 @@ from apps.scheduling.selectors.usage.past_work import (
     broken_reasons,
     share_list,
     tenant_parts,
-    waiting_list_by_code,
+    waiting_causes,
     work_across,
 )
 from apps.telemetry.selectors import past_share_list, rollup_list
@@ -204,12 +204,10 @@ def waited_read(over: Period, tenant: Tenant | None = None) -> Waited:
 
 
 def _causes(over: Period, tenant: Tenant | None) -> list[tuple[str, float, int]]:
-    hours, work = defaultdict[str, float](float), defaultdict[str, set[int]](set)
-    for row in waiting_list_by_code(from_at=over.from_at, end_at=over.end_at, tenant=tenant):
-        cause = cause_of(row.code)
-        hours[cause] += row.waited_s / HOUR_S
-        work[cause].add(row.workload_id)
-    causes = [(cause, hours[cause], len(work[cause])) for cause in hours]
+    rows = waiting_causes(
+        from_at=over.from_at, end_at=over.end_at, causes=CAUSE_OF, otherwise=FIRST, tenant=tenant
+    )
+    causes = [(row.cause, row.waited_s / HOUR_S, row.count) for row in rows]
     return sorted(causes, key=lambda each: (-each[1], each[0]))
 
 
@@ -222,11 +220,15 @@ def failed_read(over: Period, tenant: Tenant | None = None) -> Failed:
     now = within("ended_at", {"gte": over.from_at, "lt": over.to_at})
     past = within("ended_at", {"gte": earlier.from_at, "lt": earlier.to_at})
     broken = Q(state__in=BROKEN_STATES)
-    found = work_across(tenant).aggregate(
-        ended=Count("pk", filter=now),
-        failed=Count("pk", filter=now & broken),
-        ended_before=Count("pk", filter=past),
-        failed_before=Count("pk", filter=past & broken),
+    found = (
+        work_across(tenant)
+        .filter(now | past)
+        .aggregate(
+            ended=Count("pk", filter=now),
+            failed=Count("pk", filter=now & broken),
+            ended_before=Count("pk", filter=past),
+            failed_before=Count("pk", filter=past & broken),
+        )
     )
     reasons = [(row.code, row.count, row.tenants) for row in broken_reasons(now, tenant)]
     return Failed(**found, reasons=reasons)

@@ -36,9 +36,8 @@ _REASONS = {
     "queue": (R.RESERVATION_UNKNOWN, R.RESERVATION_CLOSED, R.QUEUE_UNKNOWN, R.QUEUE_NOT_UP, R.TENANT_NOT_ADMITTED),
     "request": (R.REQUEST_INVALID, R.CONTRADICTION, R.DEADLINE_PAST),
 }  # fmt: skip
-_CAUSE_OF = {str(reason): cause for cause, reasons in _REASONS.items() for reason in reasons}
+CAUSE_OF = {str(reason): cause for cause, reasons in _REASONS.items() for reason in reasons}
+"""The cause that a reason of a time line is one of."""
 
-
-def cause_of(code: str) -> str:
-    """The cause that a reason of a time line is one of; "first" before the scheduler has given any."""
-    return _CAUSE_OF.get(code, "first")
+FIRST = "first"
+"""The cause of what is no reason of the scheduler's, and of the time before it has given any."""

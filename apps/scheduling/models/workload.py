@@ -277,6 +277,11 @@ class Workload(TenantOwned):
             models.Index(fields=["tenant", "-created_at"], name="workload_of_tenant"),
             models.Index(fields=["-created_at", "-id"], name="workload_newest"),
             models.Index(fields=["no"], name="workload_no"),
+            # What started or ended in a period, for statistics. What has not yet stands in neither.
+            models.Index(
+                fields=["started_at"], name="workload_started", condition=Q(started_at__isnull=False)
+            ),
+            models.Index(fields=["ended_at"], name="workload_ended", condition=Q(ended_at__isnull=False)),
             models.Index(
                 fields=["array", "array_index"], name="workload_of_array", condition=Q(array__isnull=False)
             ),

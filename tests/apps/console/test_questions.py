@@ -18,7 +18,7 @@ from apps.console.reports.names import report_named
 from apps.console.reports.resources import resources
 from apps.console.reports.stretches import stretches
 from apps.console.reports.table import REPORTS
-from apps.console.reports.waiting_causes import CAUSES, cause_of
+from apps.console.reports.waiting_causes import CAUSE_OF, CAUSES, FIRST
 from apps.kernel.actor import SYSTEM
 from apps.scheduling.engine.model.enums import ReasonCode
 from apps.scheduling.models import Decision
@@ -119,7 +119,14 @@ def test_each_second_of_waiting_has_the_reason_that_stood_then(node, work, acme)
     )
     other = work("globex", 100)
     told(other, ("submitted", 100, ""), ("waiting", 200, "tenant_quota"))
-    hours = {cause: hours * 3600 for cause, hours, _count in read.waited_read(over(0, 3600)).causes}
+    found = read.waited_read(over(0, 3600)).causes
+    assert {cause: count for cause, _hours, count in found} == {
+        "room": 1,
+        "others": 1,
+        "first": 2,
+        "bound": 1,
+    }
+    hours = {cause: hours * 3600 for cause, hours, _count in found}
     assert hours == pytest.approx({"room": 200, "others": 280, "first": 10 + 10 + 100, "bound": 3400})
     cut = {cause: hours * 3600 for cause, hours, _count in read.waited_read(over(60, 120)).causes}
     assert cut == pytest.approx({"room": 50, "others": 10, "first": 20})
@@ -166,9 +173,8 @@ def test_what_was_earned_adds_up_by_day_and_tenant(acme, globex):
 
 
 def test_every_reason_of_the_scheduler_is_one_of_the_causes():
-    causes = {code: cause_of(code) for code in ReasonCode}
-    assert set(causes.values()) == set(CAUSES) - {"first"}
-    assert cause_of("") == cause_of("dependency") == "first"
+    assert set(CAUSE_OF) == {str(code) for code in ReasonCode}
+    assert set(CAUSE_OF.values()) == set(CAUSES) - {FIRST}
 
 
 def test_every_end_that_has_a_sentence_has_words():

@@ -1,6 +1,6 @@
 """What work held, waited and came to over a past time: of the whole centre or of one tenant, for statistics."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,16 +15,24 @@ from apps.scheduling.states import DecisionKind, WorkloadState
 from apps.tenancy.models import Tenant
 
 BROKEN_STATES = (WorkloadState.FAILED, WorkloadState.LOST)
-# A share is cut at the edges of the stretches that it touches, so that work of minutes costs one row.
+# A share is cut at the edges of the stretches that it touches, so that work of minutes costs one row. What is held
+# still and what was given back are looked up apart: each has an index, and both together would have none.
 _HELD = """
+WITH shares AS (
+    SELECT workload_id, compute_percent, created_at, %(end)s AS until_at
+    FROM scheduling_allocation
+    WHERE state = 'active' AND released_at IS NULL AND created_at < %(end)s
+    UNION ALL
+    SELECT workload_id, compute_percent, created_at, released_at
+    FROM scheduling_allocation WHERE released_at > %(begin)s AND created_at < %(end)s
+)
 SELECT w.tenant_id, place, sum(extract(epoch FROM
-         least(coalesce(a.released_at, %(end)s), (%(edges)s::timestamptz[])[place + 1])
-         - greatest(a.created_at, (%(edges)s::timestamptz[])[place])) * a.compute_percent)
-FROM scheduling_allocation a JOIN scheduling_workload w ON w.id = a.workload_id
+         least(s.until_at, (%(edges)s::timestamptz[])[place + 1])
+         - greatest(s.created_at, (%(edges)s::timestamptz[])[place])) * s.compute_percent)
+FROM shares s JOIN scheduling_workload w ON w.id = s.workload_id
      CROSS JOIN LATERAL generate_series(
-         greatest(width_bucket(a.created_at, %(edges)s::timestamptz[]), 1),
-         least(width_bucket(coalesce(a.released_at, %(end)s), %(edges)s::timestamptz[]), %(last)s)) place
-WHERE a.created_at < %(end)s AND (a.released_at IS NULL OR a.released_at > %(begin)s)
+         greatest(width_bucket(s.created_at, %(edges)s::timestamptz[]), 1),
+         least(width_bucket(s.until_at, %(edges)s::timestamptz[]), %(last)s)) place
 GROUP BY w.tenant_id, place
 """
 # Work waits from a step that leaves it waiting to its next step. Steps that change nothing of that are left out.
@@ -40,8 +48,10 @@ WITH steps AS (
            least(coalesce(next_at, ended_at, %(end)s), %(end)s) AS till_at
     FROM steps WHERE kind = ANY(%(waiting)s)
 )
-SELECT code, workload_id, extract(epoch FROM sum(till_at - since_at)) FROM spans WHERE till_at > since_at
-GROUP BY code, workload_id
+SELECT coalesce(named.cause, %(otherwise)s) AS cause, count(DISTINCT workload_id),
+       extract(epoch FROM sum(till_at - since_at))
+FROM spans LEFT JOIN unnest(%(codes)s::text[], %(causes)s::text[]) AS named(code, cause) USING (code)
+WHERE till_at > since_at GROUP BY 1
 """
 _WAITING = (
     DecisionKind.SUBMITTED, DecisionKind.WAITING, DecisionKind.PREEMPTED, DecisionKind.RESUMED,
@@ -61,12 +71,11 @@ class TenantPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """For how long a workload waited with one reason on its time line, in seconds; `code` is "" where none stood
-    there yet."""
+class WaitingCause:
+    """For how long work waited for one cause, in seconds, and how many pieces of work did."""
 
-    code: str
-    workload_id: int
+    cause: str
+    count: int
     waited_s: float
 
 
@@ -105,13 +114,21 @@ def share_list(slice_uids: Iterable[UUID]) -> QuerySet[Allocation]:
     return Allocation.objects.filter(slice_uid__in=slice_uids).select_related("workload").order_by()
 
 
-def waiting_list_by_code(
-    *, from_at: datetime, end_at: datetime, tenant: Tenant | None = None
-) -> list[Waiting]:
-    """How long which work waited within [from_at, end_at), by the reason that stood on its time line meanwhile.
+def waiting_causes(
+    *,
+    from_at: datetime,
+    end_at: datetime,
+    causes: Mapping[str, str],
+    otherwise: str,
+    tenant: Tenant | None = None,
+) -> list[WaitingCause]:
+    """How long how much work waited within [from_at, end_at), by the cause of what stood on its time line meanwhile.
 
-    Work that still waits waits until `end_at`. What comes before the scheduler's first reason (other work, its turn)
-    has the code "".
+    Work that still waits waits until `end_at`.
+
+    Args:
+        causes: the cause of each reason code.
+        otherwise: the cause of all other codes, and of what comes before the scheduler's first reason.
     """
     asked: dict[str, Any] = {
         "begin": from_at,
@@ -119,10 +136,13 @@ def waiting_list_by_code(
         "tenant": tenant.pk if tenant else None,
         "steps": list(_STEPS),
         "waiting": list(_WAITING),
+        "codes": list(causes),
+        "causes": list(causes.values()),
+        "otherwise": otherwise,
     }
     with connection.cursor() as cursor:
         cursor.execute(_WAITS, asked)
-        return [Waiting(code, workload, float(waited_s)) for code, workload, waited_s in cursor.fetchall()]
+        return [WaitingCause(cause, count, float(waited_s)) for cause, count, waited_s in cursor.fetchall()]
 
 
 def broken_reasons(ended: Q, tenant: Tenant | None = None) -> list[EndReason]:
