@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from apps.centers.adapters.base import CenterError
 from apps.centers.adapters.kinds import CenterKind
 from apps.centers.errors import CenterServesNot
-from apps.centers.models import Center, CenterTenant
+from apps.centers.models import Center, CenterHolder, CenterTenant
 from apps.centers.permissions import CentersPermission as P
 from apps.centers.selectors import center_get
 from apps.centers.services.calls import center_tried, refusal_of
@@ -57,7 +57,7 @@ def center_tenant_set(
         NotFound: there is no such centre or tenant.
         InvalidInput: a field is wrong, by its name; CenterSaysNo: the centre does not take the account.
         CenterSilent, CenterNonsense: it does not answer, or not as such a centre does.
-        Conflict: the account is another tenant's there, or the way to the centre was changed meanwhile.
+        Conflict: the account is or ever was another tenant's there, or the way to the centre was changed meanwhile.
     """
     actor.require(P.MANAGE)
     if actor.is_read_only:
@@ -90,6 +90,11 @@ def center_tenant_keep(
             cure=_("Look at what stands there now, and try again."),
         )
     holder = _holder(kind_check(row.kind), account)
+    if holder:
+        _holder_check(row, tenant, holder)
+        CenterHolder.objects.get_or_create(
+            ai_center_id=ai_center_id, holder=holder, defaults={"tenant": tenant}
+        )
     values: dict[str, Any] = {
         "account": dict(account),
         "holder": holder,
@@ -187,14 +192,19 @@ def _holder(kind: CenterKind, account: Mapping[str, str]) -> str:
 
 
 def _holder_check(row: Center, tenant: Tenant, holder: str) -> None:
-    if row.tenants.filter(holder=holder).exclude(tenant=tenant).exists():
+    """Conflict where it is or ever was another tenant's: that one's jobs, logs and files may still be there."""
+    held = CenterHolder.objects.filter(ai_center_id=row.ai_center_id, holder=holder)
+    if held.exclude(tenant=tenant).exists():
         raise _held(row, holder)
 
 
 def _held(row: Center, holder: str) -> Conflict:
     return Conflict(
-        _("%(holder)s is another tenant's account at %(center)s.") % {"holder": holder, "center": row},
-        cure=_("Name one that nobody else's work runs under."),
+        _(
+            "%(holder)s is, or was, another tenant's account at %(center)s: that tenant's work may still be there."
+        )
+        % {"holder": holder, "center": row},
+        cure=_("Name another, which no other tenant's work ever ran under."),
     )
 
 

@@ -10,8 +10,14 @@ from apps.centers.adapters.base import JobMessage, Quantities
 from apps.centers.errors import CenterSaysNo, CenterServesNot
 from apps.centers.models import Center, CenterTenant, RemoteTask
 from apps.centers.runner import CenterWatch
+from apps.centers.services.centers import center_remove
 from apps.centers.services.remote_tasks import remote_task_log, remote_task_request
-from apps.centers.services.tenants import center_serves_set, center_tenant_remove, center_tenant_set
+from apps.centers.services.tenants import (
+    center_serves_set,
+    center_tenant_keep,
+    center_tenant_remove,
+    center_tenant_set,
+)
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
 from tests.apps.centers.telling import TELLING
@@ -124,6 +130,33 @@ def test_an_account_is_tried_first_and_is_one_tenants_alone(join, shared, tellin
     set_("globex", user="bob")
     set_("acme", user="ann", account="")
     assert named() == {"acme": {"user": "ann"}, "globex": {"user": "bob"}}
+
+
+@pytest.mark.parametrize("leaves", ["taken off", "another account", "no account", "centre joined again"])
+def test_an_account_that_a_tenant_ever_had_is_no_other_tenants(join, shared, acme, globex, leaves):
+    """Its folder holds the tenant's logs, and its jobs may still run."""
+    join()
+    set_("acme", user="u1")
+    if leaves == "taken off":
+        center_tenant_remove(actor=SYSTEM, ai_center_id="lake", tenant="acme")
+    elif leaves == "centre joined again":
+        center_remove(actor=SYSTEM, ai_center_id="lake")
+        join()
+    else:
+        set_("acme", **({"user": "u2"} if leaves == "another account" else {}))
+    before = named()
+    with pytest.raises(Conflict, match="is, or was, another tenant's") as refused:
+        set_("globex", user="u1")
+    assert "Name another" in str(refused.value.cure)
+    # Asked of the write alone too: somebody may have named it while the centre was asked.
+    with pytest.raises(Conflict, match="is, or was, another tenant's"):
+        center_tenant_keep(
+            actor=SYSTEM, ai_center_id="lake", tenant=globex, account={"user": "u1"}, revision=1
+        )
+    assert named() == before
+    # It may have it back.
+    set_("acme", user="u1")
+    assert named() == {"acme": {"user": "u1"}}
 
 
 def test_work_runs_is_followed_and_is_read_as_its_tenants_user(join, shared, telling, watch, acme, globex):
