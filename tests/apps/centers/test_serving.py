@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from django.utils import timezone
 
 from apps.centers import runner
 from apps.centers.adapters import kinds
@@ -10,7 +11,9 @@ from apps.centers.adapters.base import JobMessage, Quantities
 from apps.centers.errors import CenterSaysNo, CenterServesNot
 from apps.centers.models import Center, CenterTenant, RemoteTask
 from apps.centers.runner import CenterWatch
-from apps.centers.services.centers import center_remove
+from apps.centers.services import centers
+from apps.centers.services.centers import center_change, center_credential_set, center_remove
+from apps.centers.services.credentials import credential_open
 from apps.centers.services.remote_tasks import remote_task_log, remote_task_request
 from apps.centers.services.tenants import (
     center_serves_set,
@@ -20,7 +23,7 @@ from apps.centers.services.tenants import (
 )
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
-from tests.apps.centers.telling import TELLING
+from tests.apps.centers.telling import TELLING, Told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-TEN-2")]
 ENGLISH = {"accept-language": "en"}
@@ -226,6 +229,63 @@ def test_an_account_that_is_let_in_no_more_holds_up_nobody_else(join, shared, te
     ask("weir-b", "acme")
     watching.turn()
     assert RemoteTask.objects.get(key="weir-b").state == "refused"
+
+
+def test_accounts_are_tried_wherever_a_centre_is_to_be_reached(join, shared, telling, tmp_path, acme, globex):
+    """At another place the same name may be an administrator's, or its folder open to all."""
+    join()
+    for tenant, user in (("acme", "ann"), ("globex", "bob")):
+        set_(tenant, user=user)
+    place = Told(tmp_path / "other.json").say(barred=["ann", "bob"])
+    moved = {
+        "actor": SYSTEM,
+        "ai_center_id": "lake",
+        "facts": {},
+        "settings": {"address": str(place.path)},
+        "secrets": {"token": "right"},
+    }
+    with pytest.raises(CenterSaysNo) as refused:
+        center_change(**moved)
+    for words in (
+        "acme as ann: The centre knows no user ann.",
+        "globex as bob: The centre knows no user bob.",
+    ):
+        assert words in str(refused.value.message)
+    telling.say(token="newer", barred=["bob"])
+    newer = {"actor": SYSTEM, "ai_center_id": "lake", "secrets": {"token": "newer"}}
+    with pytest.raises(CenterSaysNo, match="globex as bob"):
+        center_credential_set(**newer)
+    row = Center.objects.get()
+    assert (row.settings["address"], row.revision) == (str(telling.path), 1)
+    assert credential_open(row) == {"token": "right"}
+    telling.say(barred=[])
+    center_credential_set(**newer)
+    place.say(barred=[])
+    assert center_change(**moved).settings["address"] == str(place.path)
+
+
+def test_an_account_that_is_named_while_others_are_tried_is_not_passed_over(
+    join, shared, telling, monkeypatch, acme
+):
+    join()
+
+    checked = centers._accounts_check
+
+    def late(*words):
+        found = checked(*words)
+        CenterTenant.objects.create(
+            center=Center.objects.get(),
+            tenant=acme,
+            account={"user": "ann"},
+            holder="ann",
+            changed_at=timezone.now(),
+        )
+        return found
+
+    monkeypatch.setattr(centers, "_accounts_check", late)
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        center_credential_set(actor=SYSTEM, ai_center_id="lake", secrets={"token": "right"})
+    assert Center.objects.get().revision == 1
 
 
 def test_operators_say_it_by_api(admin, join, shared, acme):
