@@ -6,7 +6,7 @@ Who is taken off gets nothing new there; what is there goes on, under the accoun
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -30,6 +30,8 @@ from apps.tenancy.states import ENDED
 
 # Of a value of an account: a name of a user at the centre.
 ACCOUNT_MOST = 63
+# docs/database.md, "Order of locks".
+_SERVING = 0x5765694E
 
 
 @service(P.MANAGE)
@@ -39,6 +41,9 @@ def center_serves_set(*, actor: Actor, ai_center_id: str, serves: str, may_share
     `may_share`: that tenants may share it is said in words, which a kind that does not keep them apart wants before it
     serves all. Raises InvalidInput, NotFound.
     """
+    act_subject("center", ai_center_id[:64])
+    # Before its row: whoever asks for work waits for that of no centre.
+    serving_lock(center_get(ai_center_id).pk, is_shared=False)
     row = _locked(ai_center_id)
     serves_check(kind_check(row.kind), serves, may_share=may_share)
     act_subject("center", ai_center_id, name=row.name, serves=serves, may_share=may_share)
@@ -120,6 +125,14 @@ def center_tenant_remove(*, actor: Actor, ai_center_id: str, tenant: str) -> Non
         raise NotFound(
             _("The tenant %(tenant)s is not named at %(center)s.") % {"tenant": tenant[:63], "center": row}
         )
+
+
+def serving_lock(center: int, *, is_shared: bool) -> None:
+    """Until the transaction ends whom a centre serves stays as it is for those who share the lock. An advisory one:
+    who gives work to several centres locks other rows in between. Internal to the app's services."""
+    how = "_shared" if is_shared else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_advisory_xact_lock{how}(%s, %s)", [_SERVING, center])
 
 
 def serves_check(kind: CenterKind, serves: str, *, may_share: bool) -> None:
