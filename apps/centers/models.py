@@ -158,6 +158,28 @@ class CenterTenant(models.Model):
         return f"{self.tenant_id} @ {self.center_id}"
 
 
+class CenterHolder(models.Model):
+    """Whose a `holder` at a centre is for good: what the tenant's work left there under it stays the tenant's, though
+    the tenant is taken off or gets another account.
+
+    By the centre's code: one that is joined again under it is the same.
+    """
+
+    ai_center_id = models.CharField(max_length=TEXT_BYTES)
+    holder = models.CharField(max_length=TEXT_BYTES)
+    tenant = models.ForeignKey("tenancy.Tenant", on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        verbose_name = _("account once held at a centre")
+        verbose_name_plural = _("accounts once held at centres")
+        constraints = [
+            models.UniqueConstraint(fields=["ai_center_id", "holder"], name="center_holder_ever"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.holder} @ {self.ai_center_id}"
+
+
 class CenterSample(models.Model):
     """What a centre said last that it holds (table 2) and what of it is in use (table 4). Memory in MB, storage in GB.
 

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from django.db.models import Case, Count, Exists, OuterRef, Prefetch, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, QuerySet, When, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from apps.centers.models import Center, CenterTenant, CenterUsage, RemoteTask, ResourceSpec, SpecOffer
@@ -208,9 +209,12 @@ def remote_tasks_to_stop(center: Center) -> list[RemoteTask]:
 
 def remote_tasks_unaccounted(center: Center, most: int) -> list[RemoteTask]:
     """Tasks of a centre that are over, or may still be there though they count as over, and of which its accounts have
-    not told yet: the oldest first."""
+    not told yet: at most `most` of each account there, so that none holds up another's; the oldest first, those that
+    are lost last."""
     rows = RemoteTask.objects.filter(center=center, is_accounted=False).exclude(state__in=OPEN_STATES)
-    return list(rows.order_by("pk")[:most])
+    is_lost = Case(When(state=RemoteState.LOST, then=1), default=0)
+    place = Window(RowNumber(), partition_by="account", order_by=[is_lost.asc(), F("pk").asc()])
+    return list(rows.annotate(place=place).filter(place__lte=most).order_by("pk"))
 
 
 def usages_believed(keys: Collection[str]) -> dict[str, CenterUsage]:

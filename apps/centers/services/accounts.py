@@ -31,6 +31,7 @@ RAW_MOST = 64 * 1024
 _DOUBTED_MOST = 20
 # Accounts tell of whole seconds.
 _WHOLE = timedelta(seconds=2)
+# Of each account at a centre, asked for at once.
 _TASKS_MOST = 500
 # So long the accounts are asked for what is over; for what was lost, whose job may still be ended there, longer.
 WAIT = timedelta(hours=1)

@@ -85,13 +85,17 @@ def center_tried(
             adapter.close()
 
 
-def account_looked_at(
+def account_tried(
     kind: str, settings: Mapping[str, str], secrets: Mapping[str, str], account: Mapping[str, str]
 ) -> None:
-    """Raises CenterError where an account could not be used by this way to the centre; asks nothing there."""
+    """Raises CenterError where a tenant's account could not be used by this way to the centre, which is asked."""
     adapter = adapter_open(kind, settings, secrets, account)
-    with suppress(Exception):
-        adapter.close()
+    try:
+        with _outsiders():
+            adapter.check()
+    finally:
+        with suppress(Exception):
+            adapter.close()
 
 
 def log_asked(adapter: CenterAdapter, native_id: str, offset: int, limit: int) -> bytes:

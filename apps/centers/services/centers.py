@@ -4,21 +4,21 @@
 what they were given: what it does not take is refused with its cause, and nothing has changed.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, Q
 from django.utils.translation import gettext as _
 
-from apps.centers.adapters.base import CenterError
+from apps.centers.adapters.base import CenterError, CenterRefused
 from apps.centers.adapters.kinds import CenterKind
-from apps.centers.errors import CenterInUse
+from apps.centers.errors import CenterInUse, CenterSaysNo
 from apps.centers.events import CenterRemoved
 from apps.centers.models import Center
 from apps.centers.permissions import CentersPermission as P
 from apps.centers.selectors import center_get
-from apps.centers.services.calls import Answer, account_looked_at, center_tried, refusal_of
+from apps.centers.services.calls import Answer, account_tried, center_tried, error_text, refusal_of
 from apps.centers.services.checks import facts_check, faults_raise, id_fault, kind_check, values_check
 from apps.centers.services.credentials import credential_open, credential_put
 from apps.centers.services.sampling import answer_keep
@@ -30,6 +30,8 @@ from apps.kernel.events import emit
 from apps.kernel.service import service
 
 FACTS = ("name", "region", "longitude", "latitude", "security_grade", "stale_after_s", "lost_after_s")
+# Of a centre: its tenants' codes, each with its account there.
+Accounts = list[tuple[str, dict[str, str]]]
 _USUAL: dict[str, Any] = {
     "region": "",
     "longitude": None,
@@ -140,6 +142,7 @@ def center_change(
     row = center_get(ai_center_id)
     _merged(row, facts)
     values, answer, given = None, None, None
+    accounts: Accounts = []
     if settings is not None:
         kind = kind_check(row.kind)
         values = values_check(kind, settings, are_secret=False)
@@ -150,8 +153,8 @@ def center_change(
             _place_check(kind, row, values, given)
             _work_check(kind, row, values)
             secret_values = credential_open(row) if given is None else given
-            _accounts_check(row, values, secret_values)
             answer = _tried(row.kind, values, secret_values)
+            accounts = _accounts_check(row, values, secret_values)
     return center_set(
         actor=actor,
         ai_center_id=ai_center_id,
@@ -159,6 +162,7 @@ def center_change(
         values=values,
         answer=answer,
         revision=row.revision,
+        accounts=accounts,
         secrets=given,
     )
 
@@ -197,17 +201,20 @@ def center_set(
     values: Mapping[str, str] | None,
     answer: Answer | None,
     revision: int,
+    accounts: Sequence[tuple[str, dict[str, str]]] = (),
     secrets: Mapping[str, str] | None = None,
 ) -> Center:
-    """Keep what was checked, and tried where `values` are others. Raises Conflict, also where somebody has changed
-    meanwhile how the centre is reached."""
+    """Keep what was checked, and tried with these `accounts` where `values` are others.
+
+    Raises Conflict, also where somebody has changed meanwhile how the centre is reached or what accounts there are.
+    """
     row = _locked(ai_center_id)
     act_subject("center", ai_center_id, **{name: str(value)[:63] for name, value in facts.items()})
     # Of a row that nobody changes now: what somebody else has said meanwhile stays.
     for fact, value in _merged(row, facts).items():
         setattr(row, fact, value)
     if values is not None and answer is not None:
-        _unchanged_check(row, revision)
+        _unchanged_check(row, revision, accounts)
         _work_check(kind_check(row.kind), row, values)
         row.settings, row.revision = dict(values), row.revision + 1
     try:
@@ -228,10 +235,15 @@ def center_credential_set(*, actor: Actor, ai_center_id: str, secrets: Mapping[s
     row = center_get(ai_center_id)
     kind = credential_check(row)
     values = values_check(kind, secrets, are_secret=True)
-    _accounts_check(row, row.settings, values)
     answer = _tried(row.kind, row.settings, values)
+    accounts = _accounts_check(row, row.settings, values)
     return center_credential_keep(
-        actor=actor, ai_center_id=ai_center_id, secrets=values, answer=answer, revision=row.revision
+        actor=actor,
+        ai_center_id=ai_center_id,
+        secrets=values,
+        answer=answer,
+        revision=row.revision,
+        accounts=accounts,
     )
 
 
@@ -248,12 +260,19 @@ def credential_check(row: Center) -> CenterKind:
 
 @service(P.MANAGE)
 def center_credential_keep(
-    *, actor: Actor, ai_center_id: str, secrets: Mapping[str, str], answer: Answer, revision: int
+    *,
+    actor: Actor,
+    ai_center_id: str,
+    secrets: Mapping[str, str],
+    answer: Answer,
+    revision: int,
+    accounts: Accounts,
 ) -> Center:
-    """Seal the credential that was tried. Raises Conflict where the way to the centre was changed meanwhile."""
+    """Seal the credential that was tried, with these `accounts` too. Raises Conflict where the way to the centre or
+    the accounts were changed meanwhile."""
     row = _locked(ai_center_id)
     act_subject("center", ai_center_id, name=row.name)
-    _unchanged_check(row, revision)
+    _unchanged_check(row, revision, accounts)
     row.revision += 1
     row.save(update_fields=["revision", "updated_at"])
     credential_put(row, secrets, actor.user_id)
@@ -319,13 +338,33 @@ def _tried(kind: str, settings: Mapping[str, str], secrets: Mapping[str, str]) -
         raise refusal_of(error) from error
 
 
-def _accounts_check(row: Center, settings: Mapping[str, str], secrets: Mapping[str, str]) -> None:
-    """CenterSaysNo where tenants' accounts could be used no more."""
-    for named in row.tenants.exclude(holder="").select_related("tenant"):
+def _accounts(row: Center) -> Accounts:
+    named = row.tenants.exclude(holder="").order_by("pk")
+    return [(code, account) for code, account in named.values_list("tenant__schema_name", "account")]
+
+
+def _accounts_check(row: Center, settings: Mapping[str, str], secrets: Mapping[str, str]) -> Accounts:
+    """The tenants' accounts at a centre, each tried by this way to it: what was true of them where it was reached until
+    now need not be there. CenterSaysNo, with all that it does not take."""
+    accounts, faults = _accounts(row), []
+    for tenant, account in accounts:
         try:
-            account_looked_at(row.kind, settings, secrets, named.account)
+            account_tried(row.kind, settings, secrets, account)
+        except CenterRefused as error:
+            faults.append(
+                _("%(tenant)s as %(account)s: %(cause)s")
+                % {"tenant": tenant, "account": ", ".join(account.values()), "cause": error_text(error)}
+            )
         except CenterError as error:
             raise refusal_of(error) from error
+    if faults:
+        raise CenterSaysNo(
+            _("It does not take these tenants' accounts so. %(faults)s") % {"faults": " ".join(faults)},
+            cure=_(
+                "Put them right there, or give these tenants other accounts, or take them off the centre."
+            ),
+        )
+    return accounts
 
 
 def _free_check(ai_center_id: str, name: str) -> None:
@@ -340,8 +379,8 @@ def _taken(ai_center_id: str, name: str) -> Conflict:
     )
 
 
-def _unchanged_check(row: Center, revision: int) -> None:
-    if row.revision != revision:
+def _unchanged_check(row: Center, revision: int, accounts: Sequence[tuple[str, dict[str, str]]]) -> None:
+    if row.revision != revision or _accounts(row) != list(accounts):
         raise Conflict(
             _("Somebody has changed meanwhile how %(center)s is reached.") % {"center": row},
             cure=_("Look at what stands there now, and try again."),

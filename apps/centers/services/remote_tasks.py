@@ -17,7 +17,7 @@ from apps.centers.models import Center, RemoteMessage, RemoteTask
 from apps.centers.services.calls import log_asked, refusal_of
 from apps.centers.services.messages import is_same, message_check, message_put, open_part
 from apps.centers.services.sampling import center_adapter
-from apps.centers.services.tenants import account_of
+from apps.centers.services.tenants import account_of, serving_lock
 from apps.centers.states import OPEN_STATES, RemoteState, Wanted
 from apps.kernel.actor import Actor
 from apps.kernel.errors import Conflict, NotFound
@@ -52,6 +52,8 @@ def remote_task_request(
     message_check(key, owner, message)
     if (found := RemoteTask.objects.filter(key=key).first()) is not None:
         return _same(found, center, message, owner)
+    if tenant:
+        serving_lock(center.pk, is_shared=True)
     now = Center.objects.filter(pk=center.pk).first()
     if now is None or not now.takes_work:
         raise CenterTakesNoWork(_("%(center)s takes no work now.") % {"center": center})

@@ -6,14 +6,14 @@ Who is taken off gets nothing new there; what is there goes on, under the accoun
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.centers.adapters.base import CenterError
 from apps.centers.adapters.kinds import CenterKind
 from apps.centers.errors import CenterServesNot
-from apps.centers.models import Center, CenterTenant
+from apps.centers.models import Center, CenterHolder, CenterTenant
 from apps.centers.permissions import CentersPermission as P
 from apps.centers.selectors import center_get
 from apps.centers.services.calls import center_tried, refusal_of
@@ -30,6 +30,8 @@ from apps.tenancy.states import ENDED
 
 # Of a value of an account: a name of a user at the centre.
 ACCOUNT_MOST = 63
+# docs/database.md, "Order of locks".
+_SERVING = 0x5765694E
 
 
 @service(P.MANAGE)
@@ -39,6 +41,9 @@ def center_serves_set(*, actor: Actor, ai_center_id: str, serves: str, may_share
     `may_share`: that tenants may share it is said in words, which a kind that does not keep them apart wants before it
     serves all. Raises InvalidInput, NotFound.
     """
+    act_subject("center", ai_center_id[:64])
+    # Before its row: whoever asks for work waits for that of no centre.
+    serving_lock(center_get(ai_center_id).pk, is_shared=False)
     row = _locked(ai_center_id)
     serves_check(kind_check(row.kind), serves, may_share=may_share)
     act_subject("center", ai_center_id, name=row.name, serves=serves, may_share=may_share)
@@ -57,7 +62,7 @@ def center_tenant_set(
         NotFound: there is no such centre or tenant.
         InvalidInput: a field is wrong, by its name; CenterSaysNo: the centre does not take the account.
         CenterSilent, CenterNonsense: it does not answer, or not as such a centre does.
-        Conflict: the account is another tenant's there, or the way to the centre was changed meanwhile.
+        Conflict: the account is or ever was another tenant's there, or the way to the centre was changed meanwhile.
     """
     actor.require(P.MANAGE)
     if actor.is_read_only:
@@ -90,6 +95,11 @@ def center_tenant_keep(
             cure=_("Look at what stands there now, and try again."),
         )
     holder = _holder(kind_check(row.kind), account)
+    if holder:
+        _holder_check(row, tenant, holder)
+        CenterHolder.objects.get_or_create(
+            ai_center_id=ai_center_id, holder=holder, defaults={"tenant": tenant}
+        )
     values: dict[str, Any] = {
         "account": dict(account),
         "holder": holder,
@@ -115,6 +125,14 @@ def center_tenant_remove(*, actor: Actor, ai_center_id: str, tenant: str) -> Non
         raise NotFound(
             _("The tenant %(tenant)s is not named at %(center)s.") % {"tenant": tenant[:63], "center": row}
         )
+
+
+def serving_lock(center: int, *, is_shared: bool) -> None:
+    """Until the transaction ends whom a centre serves stays as it is for those who share the lock. An advisory one:
+    who gives work to several centres locks other rows in between. Internal to the app's services."""
+    how = "_shared" if is_shared else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_advisory_xact_lock{how}(%s, %s)", [_SERVING, center])
 
 
 def serves_check(kind: CenterKind, serves: str, *, may_share: bool) -> None:
@@ -187,14 +205,19 @@ def _holder(kind: CenterKind, account: Mapping[str, str]) -> str:
 
 
 def _holder_check(row: Center, tenant: Tenant, holder: str) -> None:
-    if row.tenants.filter(holder=holder).exclude(tenant=tenant).exists():
+    """Conflict where it is or ever was another tenant's: that one's jobs, logs and files may still be there."""
+    held = CenterHolder.objects.filter(ai_center_id=row.ai_center_id, holder=holder)
+    if held.exclude(tenant=tenant).exists():
         raise _held(row, holder)
 
 
 def _held(row: Center, holder: str) -> Conflict:
     return Conflict(
-        _("%(holder)s is another tenant's account at %(center)s.") % {"holder": holder, "center": row},
-        cure=_("Name one that nobody else's work runs under."),
+        _(
+            "%(holder)s is, or was, another tenant's account at %(center)s: that tenant's work may still be there."
+        )
+        % {"holder": holder, "center": row},
+        cure=_("Name another, which no other tenant's work ever ran under."),
     )
 
 

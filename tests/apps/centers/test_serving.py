@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from django.utils import timezone
 
 from apps.centers import runner
 from apps.centers.adapters import kinds
@@ -10,11 +11,19 @@ from apps.centers.adapters.base import JobMessage, Quantities
 from apps.centers.errors import CenterSaysNo, CenterServesNot
 from apps.centers.models import Center, CenterTenant, RemoteTask
 from apps.centers.runner import CenterWatch
+from apps.centers.services import centers
+from apps.centers.services.centers import center_change, center_credential_set, center_remove
+from apps.centers.services.credentials import credential_open
 from apps.centers.services.remote_tasks import remote_task_log, remote_task_request
-from apps.centers.services.tenants import center_serves_set, center_tenant_remove, center_tenant_set
+from apps.centers.services.tenants import (
+    center_serves_set,
+    center_tenant_keep,
+    center_tenant_remove,
+    center_tenant_set,
+)
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import Conflict, InvalidInput, NotFound
-from tests.apps.centers.telling import TELLING
+from tests.apps.centers.telling import TELLING, Told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-TEN-2")]
 ENGLISH = {"accept-language": "en"}
@@ -126,6 +135,33 @@ def test_an_account_is_tried_first_and_is_one_tenants_alone(join, shared, tellin
     assert named() == {"acme": {"user": "ann"}, "globex": {"user": "bob"}}
 
 
+@pytest.mark.parametrize("leaves", ["taken off", "another account", "no account", "centre joined again"])
+def test_an_account_that_a_tenant_ever_had_is_no_other_tenants(join, shared, acme, globex, leaves):
+    """Its folder holds the tenant's logs, and its jobs may still run."""
+    join()
+    set_("acme", user="u1")
+    if leaves == "taken off":
+        center_tenant_remove(actor=SYSTEM, ai_center_id="lake", tenant="acme")
+    elif leaves == "centre joined again":
+        center_remove(actor=SYSTEM, ai_center_id="lake")
+        join()
+    else:
+        set_("acme", **({"user": "u2"} if leaves == "another account" else {}))
+    before = named()
+    with pytest.raises(Conflict, match="is, or was, another tenant's") as refused:
+        set_("globex", user="u1")
+    assert "Name another" in str(refused.value.cure)
+    # Asked of the write alone too: somebody may have named it while the centre was asked.
+    with pytest.raises(Conflict, match="is, or was, another tenant's"):
+        center_tenant_keep(
+            actor=SYSTEM, ai_center_id="lake", tenant=globex, account={"user": "u1"}, revision=1
+        )
+    assert named() == before
+    # It may have it back.
+    set_("acme", user="u1")
+    assert named() == {"acme": {"user": "u1"}}
+
+
 def test_work_runs_is_followed_and_is_read_as_its_tenants_user(join, shared, telling, watch, acme, globex):
     turn = watch(join().pk).turn
     set_("acme", user="ann")
@@ -193,6 +229,63 @@ def test_an_account_that_is_let_in_no_more_holds_up_nobody_else(join, shared, te
     ask("weir-b", "acme")
     watching.turn()
     assert RemoteTask.objects.get(key="weir-b").state == "refused"
+
+
+def test_accounts_are_tried_wherever_a_centre_is_to_be_reached(join, shared, telling, tmp_path, acme, globex):
+    """At another place the same name may be an administrator's, or its folder open to all."""
+    join()
+    for tenant, user in (("acme", "ann"), ("globex", "bob")):
+        set_(tenant, user=user)
+    place = Told(tmp_path / "other.json").say(barred=["ann", "bob"])
+    moved = {
+        "actor": SYSTEM,
+        "ai_center_id": "lake",
+        "facts": {},
+        "settings": {"address": str(place.path)},
+        "secrets": {"token": "right"},
+    }
+    with pytest.raises(CenterSaysNo) as refused:
+        center_change(**moved)
+    for words in (
+        "acme as ann: The centre knows no user ann.",
+        "globex as bob: The centre knows no user bob.",
+    ):
+        assert words in str(refused.value.message)
+    telling.say(token="newer", barred=["bob"])
+    newer = {"actor": SYSTEM, "ai_center_id": "lake", "secrets": {"token": "newer"}}
+    with pytest.raises(CenterSaysNo, match="globex as bob"):
+        center_credential_set(**newer)
+    row = Center.objects.get()
+    assert (row.settings["address"], row.revision) == (str(telling.path), 1)
+    assert credential_open(row) == {"token": "right"}
+    telling.say(barred=[])
+    center_credential_set(**newer)
+    place.say(barred=[])
+    assert center_change(**moved).settings["address"] == str(place.path)
+
+
+def test_an_account_that_is_named_while_others_are_tried_is_not_passed_over(
+    join, shared, telling, monkeypatch, acme
+):
+    join()
+
+    checked = centers._accounts_check
+
+    def late(*words):
+        found = checked(*words)
+        CenterTenant.objects.create(
+            center=Center.objects.get(),
+            tenant=acme,
+            account={"user": "ann"},
+            holder="ann",
+            changed_at=timezone.now(),
+        )
+        return found
+
+    monkeypatch.setattr(centers, "_accounts_check", late)
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        center_credential_set(actor=SYSTEM, ai_center_id="lake", secrets={"token": "right"})
+    assert Center.objects.get().revision == 1
 
 
 def test_operators_say_it_by_api(admin, join, shared, acme):
