@@ -30,6 +30,7 @@ CENTERS = {
 SPEC = "core-1"
 _SPEC_NAME = "One core, 512 MiB"
 _SPEC_HOLDS = {"cpu": "1", "memory": "512Mi"}
+_AVAILABLE = 1
 # How long an engine may take to start.
 PATIENCE_S = 180
 
@@ -84,7 +85,12 @@ def _joined(operator: weir.Client, kind: str, reach: Reach) -> None:
         return
     # What an operator has said of it beside the way to it stays as it is.
     settings = there["settings"] | reach.settings
-    if kind == "local" or settings == there["settings"]:
+    if kind == "local":
+        return
+    if settings == there["settings"]:
+        # An engine that lost its folder has another secret at the same address.
+        if there["status"] != _AVAILABLE or there["trouble"]:
+            operator.center_credential(code, reach.credential)
         return
     operator.center_change(code, settings=settings, credential=reach.credential)
 

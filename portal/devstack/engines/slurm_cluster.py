@@ -88,7 +88,10 @@ StorageUser=slurm
 StoragePass={password}
 StorageLoc=slurm_accounts
 """
+# The accounts of its making have no password: they go at each start, those of kept folders too.
 _DATABASE_USER = """
+DELETE FROM mysql.global_priv WHERE User NOT IN ('mariadb.sys', 'slurm');
+FLUSH PRIVILEGES;
 CREATE DATABASE IF NOT EXISTS slurm_accounts;
 CREATE OR REPLACE USER slurm@'127.0.0.1' IDENTIFIED BY '{password}';
 GRANT ALL ON slurm_accounts.* TO slurm@'127.0.0.1';
@@ -309,11 +312,16 @@ class Cluster:
         _secret_write(folder / "init.sql", _DATABASE_USER.format(**values).encode())
         if not (folder / "database").exists():
             self._database_make()
+        (folder / "database").chmod(0o700)
+        # What its users may read and write as files: nothing.
+        files = folder / "database.files"
+        files.mkdir(mode=0o700, exist_ok=True)
         self.start(
             "mariadbd",
             "mariadbd",
             *_database_at(folder / "database"),
-            f"--socket={folder / 'database.socket'}",
+            f"--socket={folder / 'database' / 'socket'}",
+            f"--secure-file-priv={files}",
             f"--pid-file={folder / 'database.pid'}",
             f"--port={values['database_port']}",
             *_DATABASE,

@@ -16,6 +16,7 @@ from apps.centers.adapters.kinds import adapter_of
 from portal.devstack import up
 from portal.devstack.engines import kinds
 from portal.devstack.engines.kinds import Reach, centers_chosen, ports_kept, reach_path, reach_read
+from portal.devstack.engines.slurm_cluster import Cluster, Shape
 from portal.devstack.environment import engine_environment
 from portal.devstack.options import Options
 from portal.devstack.servers import ports
@@ -153,3 +154,31 @@ def test_only_what_bears_the_mark_is_ended(tmp_path: Path) -> None:
     finally:
         other.kill()
         other.wait()
+
+
+def test_no_account_of_the_machine_is_root_in_the_database_of_slurm(var_dir: Path) -> None:
+    """Neither over TCP nor by the socket, root itself included."""
+    if why := kinds.slurm_lacks():
+        pytest.skip(why)
+    first = ports.row_free(5, 1)
+    made = Cluster.made(var_dir, Shape(nodes=1, each="CPUs=1"), first)
+    try:
+        made._database_start()
+        ways = (
+            ("--protocol=tcp", "--host=127.0.0.1", f"--port={made.values['database_port']}"),
+            ("--protocol=socket", f"--socket={var_dir / 'database' / 'socket'}"),
+        )
+        for account in ("games", "root"):
+            for way in ways:
+                words = ("mariadb", "--no-defaults", "-uroot", *way, "-e", "SELECT 1")
+                done = subprocess.run(words, user=account, capture_output=True, text=True, check=False)
+                assert done.returncode, (account, way)
+                is_shut_out = account == "games" and way is ways[1]
+                assert ("(13)" if is_shut_out else "Access denied") in done.stderr
+        # The one who may come in is there, and reads no file.
+        login = ("mariadb", "--no-defaults", "-uslurm", f"-p{made.values['password']}", *ways[0])
+        asked = (*login, "--skip-column-names", "-e", "SELECT @@secure_file_priv")
+        told = subprocess.run(asked, capture_output=True, text=True, check=True)
+        assert told.stdout.strip().rstrip("/") == str(var_dir / "database.files")
+    finally:
+        made.stop()

@@ -1,11 +1,14 @@
 """Which centres the demo has: what is chosen, what lacks and what brings it, what an engine is told."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import weir
 
+from portal.devstack import demo_centers
 from portal.devstack.engines import kinds
-from portal.devstack.engines.kinds import centers_chosen
+from portal.devstack.engines.kinds import Reach, centers_chosen
 from portal.devstack.environment import center_environment, engine_environment
 from portal.devstack.errors import LocalError
 from portal.devstack.options import EmptyOptions, Options, options_read
@@ -92,3 +95,26 @@ def test_centres_of_this_machine_may_join_where_the_demo_starts_them_unless_that
     assert center_environment(["local", "ray"]) == {"WEIR_CENTER_LOCAL_ADDRESSES": "true"}
     monkeypatch.setenv("WEIR_CENTER_LOCAL_ADDRESSES", "false")
     assert center_environment(["slurm"]) == {"WEIR_CENTER_LOCAL_ADDRESSES": "false"}
+
+
+@pytest.mark.parametrize(
+    ("status", "trouble", "is_set"),
+    [(1, None, False), (0, None, True), (2, None, True), (1, {"kind": "refused"}, True)],
+)
+def test_a_centre_that_is_not_well_gets_its_engines_secret_anew_at_the_same_address(
+    monkeypatch: pytest.MonkeyPatch, status: int, trouble: object, is_set: bool
+) -> None:
+    settings, asked = {"address": "http://127.0.0.1:6820"}, []
+    there = {"settings": settings, "status": status, "trouble": trouble}
+
+    def call(_self: object, method: str, path: str, *more: Any, **_named: object) -> object:
+        if method == "GET":
+            return there
+        asked.append((method, path, *more))
+        return there
+
+    monkeypatch.setattr(weir.Client, "call", call)
+    monkeypatch.setattr(demo_centers, "_center", lambda *_: there)
+    operator = weir.Client("http://127.0.0.1:1", "k")
+    demo_centers._joined(operator, "slurm", Reach(settings, {"key": "new"}))
+    assert asked == ([("PUT", "centers/slurm/credential", {"credential": {"key": "new"}})] if is_set else [])
