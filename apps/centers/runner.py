@@ -17,7 +17,7 @@ from apps.centers.selectors import (
     remote_tasks_sent,
     remote_tasks_to_stop,
 )
-from apps.centers.services.accounts import accounts_follow
+from apps.centers.services.accounts import Account, account_key, accounts_follow
 from apps.centers.services.calls import center_asked, error_text, job_sent, job_stopped, jobs_asked
 from apps.centers.services.following import (
     is_news,
@@ -36,8 +36,6 @@ from apps.centers.states import RemoteState, Wanted
 from apps.kernel.actor import SYSTEM
 
 log = logging.getLogger("weir.centers")
-# The values of an account at the centre, by name.
-Account = tuple[tuple[str, str], ...]
 POLL_S = 5.0
 _POLL_LEAST_S = 1.0
 # A slow centre is asked for no more than this part of the time.
@@ -79,6 +77,8 @@ class CenterWatch:
         self._adapters: dict[Account, CenterAdapter] = {}
         # Accounts that the centre lets in no more: since when, by the questions of this watch.
         self._barred: dict[Account, float] = {}
+        # When the centre's accounts were last asked for what each account there used.
+        self._accounts_asked: dict[Account, float] = {}
         self._failures = 0
         self._job_failures = 0
         self._ask_at_s = 0.0
@@ -152,7 +152,7 @@ class CenterWatch:
         if self._revision != center.revision:
             self.close()
             self._revision = center.revision
-        key = _account_key(account)
+        key = account_key(account)
         if key not in self._adapters:
             self._adapters[key] = center_adapter(center, account)
         return self._adapters[key]
@@ -219,7 +219,9 @@ class CenterWatch:
         """Ask for what the centre's accounts say. That they fail hinders nothing else: they are asked again."""
         began_s = monotonic()
         try:
-            for key, fault in accounts_follow(center, lambda account: self._adapter_of(center, account)):
+            for key, fault in accounts_follow(
+                center, lambda account: self._adapter_of(center, account), self._accounts_asked
+            ):
                 self._tell(center, f"its account of {key}: {fault}")
         except CenterError as error:
             self._tell(center, f"its accounts: {error_text(error)}")
@@ -237,7 +239,7 @@ class CenterWatch:
         self._stopped = {pk: at_s for pk, at_s in self._stopped.items() if pk in there}
         of_account: dict[Account, list[RemoteTask]] = defaultdict(list)
         for row in rows:
-            of_account[_account_key(row.account)].append(row)
+            of_account[account_key(row.account)].append(row)
         self._barred = {key: since_s for key, since_s in self._barred.items() if key in of_account}
         for key, part in of_account.items():
             try:
@@ -371,7 +373,3 @@ class CenterWatch:
         else:
             send_taken(actor=SYSTEM, pk=pk, native_id=native_id)
         return True
-
-
-def _account_key(account: Mapping[str, str] | None) -> Account:
-    return tuple(sorted((account or {}).items()))

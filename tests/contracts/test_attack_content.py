@@ -55,6 +55,7 @@ OPERATOR_PAGES = [
     for path, _pattern in routes("portal.urls_provider")
     if not path.startswith(("api/", "i18n/", "logout", "^"))
 ]
+WIRE = ("/openapi/", "/scheduler/")
 NAMES = """
     lines commodity amounts count duration_s business_system remark data coupon cart reason decision comment until
     amount reference username password tenant days name note ttl_s parent organization number description schema
@@ -101,10 +102,17 @@ def address(world, data, path):
 
 
 def sound(answer):
-    """No failure of the server, and every refusal of the API in the one shape."""
+    """No failure of the server, and every refusal of the API in the one shape, or in that of the network's standard."""
     assert answer.status_code < 500, answer.content[:500]
     if answer.status_code >= 400 and answer["Content-Type"].startswith("application/json"):
-        refused(answer, answer.status_code)
+        if answer.wsgi_request.path.startswith(WIRE):
+            told = answer.json()
+            assert told.keys() == {"status", "code", "errorMsg", "data"}
+            assert told["status"] == answer.status_code
+            assert told["code"] not in ("", "OK")
+            assert told["errorMsg"]
+        else:
+            refused(answer, answer.status_code)
 
 
 def safely(text):

@@ -5,14 +5,15 @@ kept with the reason, counted at the centre, and used for nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from time import monotonic
 
 from django.db.models import F
 from django.utils import timezone
 
-from apps.centers.adapters.base import Ability, CenterAdapter, CenterRefused, UsageRecord
+from apps.centers.adapters.base import Ability, CenterAdapter, CenterBroken, CenterRefused, UsageRecord
 from apps.centers.adapters.kinds import charges_itself
 from apps.centers.events import RemoteTaskAccounted
 from apps.centers.models import TEXT_BYTES, Center, CenterUsage, RemoteTask
@@ -26,6 +27,8 @@ from apps.kernel.control_characters import control_removed
 from apps.kernel.events import emit
 from apps.kernel.service import service
 
+# The values of an account at the centre, by name.
+Account = tuple[tuple[str, str], ...]
 RAW_MOST = 64 * 1024
 # Of one task: a centre that says something else each time fills no table.
 _DOUBTED_MOST = 20
@@ -33,6 +36,8 @@ _DOUBTED_MOST = 20
 _WHOLE = timedelta(seconds=2)
 # Of each account at a centre, asked for at once.
 _TASKS_MOST = 500
+# Of one time: the next account is asked at the next.
+_ASKING_S = 2.0
 # So long the accounts are asked for what is over; for what was lost, whose job may still be ended there, longer.
 WAIT = timedelta(hours=1)
 LOST_WAIT = timedelta(days=1)
@@ -40,59 +45,86 @@ LOST_WAIT = timedelta(days=1)
 _BEFORE = timedelta(hours=1)
 
 
+def account_key(account: Mapping[str, str] | None) -> Account:
+    """An account at a centre as the key of a table; the centre's own is empty."""
+    return tuple(sorted((account or {}).items()))
+
+
 def accounts_follow(
-    center: Center, adapter_of: Callable[[Mapping[str, str]], CenterAdapter]
+    center: Center,
+    adapter_of: Callable[[Mapping[str, str]], CenterAdapter],
+    asked: dict[Account, float],
 ) -> Iterator[tuple[str, str]]:
     """Ask a centre's accounts for what they say of its tasks that are over, and keep it: key and reason of each record
     that is not believed. No transaction belongs around it. Raises CenterError.
 
     `adapter_of`: the adapter by which the jobs of one account there are told, of no others.
 
-    What never ran is in no account; where a centre keeps none, and where it has not told for long, no more is waited.
-    One account that the centre does not let in holds up no other's.
+    `asked`: when each account was last asked, by a clock that only goes forwards; written. Which was not asked longest
+    comes first, and after some seconds the others wait for the next time: what runs is followed between.
+
+    What never ran is in no account; where a centre keeps none, and where it has not told for long though it was asked,
+    no more is waited. One account that the centre does not let in, or tells nonsense of, holds up no other's.
     """
     if charges_itself(center.kind):
         return
-    parts: dict[tuple[tuple[str, str], ...], list[RemoteTask]] = defaultdict(list)
+    parts: dict[Account, list[RemoteTask]] = defaultdict(list)
     for row in remote_tasks_unaccounted(center, _TASKS_MOST):
-        parts[tuple(sorted(row.account.items()))].append(row)
-    refused: CenterRefused | None = None
-    for account, rows in parts.items():
+        parts[account_key(row.account)].append(row)
+    failed: CenterRefused | CenterBroken | None = None
+    began_s = monotonic()
+    for account in sorted(parts, key=lambda each: asked.get(each, float("-inf"))):
+        if monotonic() - began_s > _ASKING_S:
+            break
+        asked[account] = monotonic()
         try:
-            yield from _account_follow(adapter_of(dict(account)), rows)
-        except CenterRefused as error:
-            refused = error
-            for row in rows:
-                if not _is_waited_for(row, timezone.now(), tells=True):
-                    usage_untold(actor=SYSTEM, pk=row.pk)
-    if refused is not None:
-        raise refused
+            yield from _account_follow(adapter_of(dict(account)), parts[account])
+        except (CenterRefused, CenterBroken) as error:
+            failed = error
+            _untell(parts[account], timezone.now())
+    if failed is not None:
+        raise failed
 
 
 def _account_follow(adapter: CenterAdapter, rows: list[RemoteTask]) -> Iterator[tuple[str, str]]:
     asked_at, waiting = timezone.now(), []
     for row in rows:
-        if _is_waited_for(row, asked_at, tells=Ability.USAGE in adapter.abilities):
+        if Ability.USAGE in adapter.abilities and _may_be_told(row):
             waiting.append(row)
         else:
             usage_untold(actor=SYSTEM, pk=row.pk)
     if not waiting:
         return
     by_key = {row.key: row for row in waiting}
-    since = min(row.ended_at or row.state_at for row in waiting) - _BEFORE
+    since = min(map(_may_have_ended_at, waiting)) - _BEFORE
     for record in usage_asked(adapter, since):
         found = by_key.get(record.key)
         if found is not None and (
             fault := usage_keep(actor=SYSTEM, pk=found.pk, record=record, asked_at=asked_at)
         ):
             yield found.key, fault
+    _untell(waiting, asked_at)
 
 
-def _is_waited_for(row: RemoteTask, now: datetime, *, tells: bool) -> bool:
+def _may_be_told(row: RemoteTask) -> bool:
+    """Whether accounts may know it: what surely never ran is in none."""
     if row.state == RemoteState.LOST:
-        return tells and (bool(row.native_id) or row.is_left) and now - row.state_at < LOST_WAIT
-    has_run = bool(row.native_id) and (row.started_at or row.running_at) is not None
-    return tells and has_run and now - row.state_at < WAIT
+        return bool(row.native_id) or row.is_left
+    return bool(row.native_id) and (row.started_at or row.running_at) is not None
+
+
+def _may_have_ended_at(row: RemoteTask) -> datetime:
+    """The earliest that it may have ended: what is lost was long silent before it counted as that."""
+    if row.state == RemoteState.LOST:
+        return row.running_at or row.sent_at or row.created_at
+    return row.ended_at or row.state_at
+
+
+def _untell(rows: Iterable[RemoteTask], now: datetime) -> None:
+    """Of those that were asked for in vain for long no more is waited."""
+    for row in rows:
+        if now - row.state_at >= (LOST_WAIT if row.state == RemoteState.LOST else WAIT):
+            usage_untold(actor=SYSTEM, pk=row.pk)
 
 
 @service(recorded=False)

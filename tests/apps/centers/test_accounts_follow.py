@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.centers.adapters.base import Ability, CenterRefused, Quantities, UsageRecord
-from apps.centers.models import Center, RemoteTask
+from apps.centers.adapters.base import Ability, CenterBroken, CenterRefused, Quantities, UsageRecord
+from apps.centers.models import Center, CenterUsage, RemoteTask
 from apps.centers.services.accounts import accounts_follow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("PLAT-OPS-38")]
@@ -67,12 +67,58 @@ def test_an_account_that_is_let_in_no_more_holds_up_no_other(join):
         return Accounts(row)
 
     with pytest.raises(CenterRefused):
-        list(accounts_follow(center, adapter_of))
+        list(accounts_follow(center, adapter_of, {}))
     assert list(RemoteTask.objects.filter(is_accounted=True)) == [row]
 
 
 def test_what_is_lost_holds_up_nothing_that_has_run(join):
     center = join()
     row = put("bob")
-    assert list(accounts_follow(center, lambda _account: Accounts(row))) == []
+    assert list(accounts_follow(center, lambda _account: Accounts(row), {})) == []
     assert list(RemoteTask.objects.filter(is_accounted=True)) == [row]
+
+
+def test_what_was_never_asked_for_is_asked_for_before_it_is_given_up(join):
+    """A watch that was away for long asks first."""
+    center = join()
+    row = put("bob")
+    RemoteTask.objects.update(state_at=timezone.now() - timedelta(days=3))
+    row.refresh_from_db()
+    assert list(accounts_follow(center, lambda _account: Accounts(row), {})) == []
+    assert CenterUsage.objects.get().key == "bobs"
+    assert not RemoteTask.objects.filter(is_accounted=False).exists()
+
+
+def test_what_was_lost_in_a_long_silence_is_asked_for_since_it_began(join):
+    center = join()
+    row = put("bob")
+    since = []
+
+    class Told(Accounts):
+        def usage(self, begin):
+            since.append(begin)
+            return iter(())
+
+    running_at = timezone.now() - timedelta(days=6)
+    RemoteTask.objects.filter(state="lost").update(running_at=running_at)
+    list(accounts_follow(center, lambda _account: Told(), {}))
+    assert since[0] <= running_at
+    assert not CenterUsage.objects.filter(key=row.key).exists()
+
+
+def test_nonsense_of_one_account_holds_up_no_other_and_all_take_turns(join):
+    center = join()
+    row = put("ann")
+    asked = {}
+
+    class Nonsense(Accounts):
+        def usage(self, since):
+            raise CenterBroken("It ended before it began.")
+
+    def adapter_of(account):
+        return Nonsense() if account["user"] == "ann" else Accounts(row)
+
+    with pytest.raises(CenterBroken):
+        list(accounts_follow(center, adapter_of, asked))
+    assert list(RemoteTask.objects.filter(is_accounted=True)) == [row]
+    assert set(asked) == {(("user", "ann"),), (("user", "bob"),)}
