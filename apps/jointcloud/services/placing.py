@@ -70,7 +70,7 @@ class CycleReport(NamedTuple):
     waiting: int = 0
 
 
-class _Round(NamedTuple):
+class _Outcome(NamedTuple):
     """What carrying out one plan did: replicas placed, why tasks wait, and the jobs whose accounts lacked money."""
 
     placed: int
@@ -175,7 +175,7 @@ def _sent(now: datetime) -> list[Sent]:
     return found
 
 
-def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> _Round:
+def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> _Outcome:
     dispatching = Dispatching(snapshot, decided)
     bindings: dict[str, list[Binding]] = defaultdict(list)
     for binding in decided.bindings:
@@ -196,7 +196,7 @@ def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> _Round:
         waits |= work.waits
         if work.is_unfunded:
             unfunded.add(job_id)
-    return _Round(placed, waits, unfunded)
+    return _Outcome(placed, waits, unfunded)
 
 
 class _Taken:
