@@ -55,6 +55,8 @@ _SWEEP_LOCK = 0x57656953
 # What a centre has is in its figures once it was asked after that; older than this it surely is.
 _UNSEEN_S = 600
 _WAITS_PART = 300
+_ROUNDS_MOST = 8
+_TENANT_ROUNDS_MOST = 3
 _SENT_PART = 1_000
 _STANDINGS_MOST = 200
 _LAST_ATTEMPTS = 2_000
@@ -66,6 +68,14 @@ class CycleReport(NamedTuple):
     led: bool
     placed: int = 0
     waiting: int = 0
+
+
+class _Outcome(NamedTuple):
+    """What carrying out one plan did: replicas placed, why tasks wait, and the jobs whose accounts lacked money."""
+
+    placed: int
+    waits: dict[str, tuple[Reason, ...]]
+    unfunded: set[str]
 
 
 def jobs_sweep(*, actor: Actor) -> None:
@@ -85,13 +95,38 @@ def cycle_run(*, actor: Actor, seed: int = 0) -> CycleReport:
     with _leading(_LOCK) as leads:
         if not leads:
             return CycleReport(led=False)
+        return _rounds(actor=actor, seed=seed)
+
+
+def _rounds(*, actor: Actor, seed: int) -> CycleReport:
+    """Plan and carry out; what lacked money has bound room that is free still, so the rest is planned again without it.
+
+    So often at most: what is left then waits for the next cycle. A tenant whose jobs lack money again and again is left
+    out as a whole, that however many jobs of one empty account do not use up the rounds of all.
+    """
+    placed, waits = 0, dict[str, tuple[Reason, ...]]()
+    unfunded, lacked = set[str](), Counter[str]()
+    for _round in range(_ROUNDS_MOST):
         now = timezone.now()
-        waiting = jobs_waiting(now)
+        waiting = [
+            job
+            for job in jobs_waiting(now)
+            if job.id not in unfunded and lacked[job.tenant] < _TENANT_ROUNDS_MOST
+        ]
         if not waiting:
-            return CycleReport(led=True)
+            break
         snapshot = snapshot_now(waiting, data=data_read(waiting), failures=_failures(), sent=_sent(now))
-        at_s = int(now.timestamp())
-        return _carry_out(snapshot, plan(snapshot, now=at_s, seed=seed), actor=actor)
+        done = _carry_out(snapshot, plan(snapshot, now=int(now.timestamp()), seed=seed), actor=actor)
+        placed += done.placed
+        for task in (task for job in waiting for task in job.tasks):
+            waits.pop(task.id, None)
+        waits |= done.waits
+        if not done.unfunded:
+            break
+        unfunded |= done.unfunded
+        lacked.update({job.tenant for job in waiting if job.id in done.unfunded})
+    _waits_keep(waits)
+    return CycleReport(led=True, placed=placed, waiting=len(waits))
 
 
 @contextmanager
@@ -140,14 +175,14 @@ def _sent(now: datetime) -> list[Sent]:
     return found
 
 
-def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> CycleReport:
+def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> _Outcome:
     dispatching = Dispatching(snapshot, decided)
     bindings: dict[str, list[Binding]] = defaultdict(list)
     for binding in decided.bindings:
         bindings[binding.job_id].append(binding)
     waits: dict[str, tuple[Reason, ...]] = {each.task_id: each.reasons for each in decided.waiting}
     jobs = {job.id: job for job in snapshot.jobs}
-    placed, taken = 0, _Taken(snapshot, decided)
+    placed, unfunded, taken = 0, set[str](), _Taken(snapshot, decided)
     for job_id, bound in bindings.items():
         work = _Dispatch(snapshot, jobs[job_id], dispatching, decided.now, taken)
         try:
@@ -159,8 +194,9 @@ def _carry_out(snapshot: Snapshot, decided: Plan, *, actor: Actor) -> CycleRepor
         finally:
             taken.add(bound)
         waits |= work.waits
-    _waits_keep(waits)
-    return CycleReport(led=True, placed=placed, waiting=len(waits))
+        if work.is_unfunded:
+            unfunded.add(job_id)
+    return _Outcome(placed, waits, unfunded)
 
 
 class _Taken:
@@ -190,6 +226,7 @@ class _Dispatch:
         self._snapshot, self._job, self._dispatching, self._now_s = snapshot, job, dispatching, now_s
         self._taken = taken
         self.waits: dict[str, tuple[Reason, ...]] = {}
+        self.is_unfunded = False
 
     def carry_out(self, bindings: list[Binding], *, actor: Actor) -> int:
         """How many replicas went to a centre."""
@@ -211,6 +248,7 @@ class _Dispatch:
             except FundsLacking as error:
                 # It waits as a whole: what the account gives later it gives to whole jobs.
                 self.waits |= dict.fromkeys(wanted, (error.reason,))
+                self.is_unfunded = True
                 wanted = {}
         refusals_keep(actor=actor, job_id=self._job.id, refusals=refusals)
         return 0

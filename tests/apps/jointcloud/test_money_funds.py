@@ -19,11 +19,12 @@ from apps.centers.states import RemoteState
 from apps.jointcloud.models import Replica, Task
 from apps.jointcloud.selectors.costs import job_cost
 from apps.jointcloud.services.accounting import money_sweep
+from apps.jointcloud.services.submission import job_submit
 from apps.kernel.actor import SYSTEM
 from apps.notices.models import Message
 from tests.apps.billing.scene import AGENT, charge_make, usage
 from tests.apps.catalog.market import commodity_make
-from tests.apps.jointcloud.jobs import TASK, attempts, cycle, fresh, other, say
+from tests.apps.jointcloud.jobs import TASK, asked, attempts, cycle, fresh, other, say
 from tests.apps.jointcloud.money import ran, sent, settle, tell
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("ELA-1911")]
@@ -55,6 +56,23 @@ def test_without_money_a_job_waits_and_says_so_and_goes_on_with_it(submit, spec,
     hold = FundsHold.plain.get()
     assert (hold.hourly, hold.shares) == (Decimal(5), 1)
     assert hold.amount > 0
+
+
+def test_a_job_without_money_takes_no_room_from_one_that_has_it(acme, globex, member, spec, centre):
+    centre("lake", spec(), used_gpu=7)
+    only(acme, "0")
+    poor, rich = (
+        job_submit(
+            actor=member(tenant.schema_name, "tenant_front_line").actor, tenant=tenant, asked=asked(TASK)
+        )
+        for tenant in (acme, globex)
+    )
+    done = cycle()
+    assert (done.placed, done.waiting) == (1, 1)
+    assert not attempts(poor)
+    assert len(attempts(rich)) == 1
+    assert Task.objects.get(job=poor).waits_for[0][0] == "funds_too_low"
+    assert Task.objects.get(job=rich).waits_for == []
 
 
 def test_money_is_set_aside_for_each_replica_and_given_back_as_they_end(submit, spec, centre):
