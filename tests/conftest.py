@@ -76,7 +76,7 @@ def _leaves_people(item: pytest.Item) -> bool:
     """Whether it makes people and nothing takes them back: the database is open to every test of a worker."""
     asked = set(getattr(item, "fixturenames", ()))
     is_taken_back = asked & {"db", "committed"} or item.get_closest_marker("django_db")
-    return bool(asked & {"member", "operator"}) and not is_taken_back
+    return bool(asked & {"member", "operator", "acme", "globex"}) and not is_taken_back
 
 
 @pytest.hookimpl(trylast=True)

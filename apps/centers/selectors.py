@@ -227,7 +227,8 @@ def usages_doubted(keys: Collection[str]) -> set[str]:
     return set(CenterUsage.objects.filter(key__in=list(keys)).exclude(fault="").values_list("key", flat=True))
 
 
-def remote_tasks_awaiting(keys: Collection[str]) -> set[str]:
-    """Those of these remote tasks that are there and of which their centre's accounts have not told yet."""
+def remote_tasks_awaiting(keys: Collection[str]) -> dict[str, datetime]:
+    """Those of these remote tasks that are there and of which their centre's accounts have not told yet: by key, since
+    when each is in its state by our clock."""
     rows = RemoteTask.objects.filter(key__in=list(keys), is_accounted=False)
-    return set(rows.values_list("key", flat=True))
+    return dict(rows.values_list("key", "state_at"))

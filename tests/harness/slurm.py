@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from portal.devstack.engines.slurm_cluster import (
+    ACCOUNT,
     CONTROLLER,
     USER,
     Cluster,
@@ -18,7 +19,7 @@ from portal.devstack.engines.slurm_cluster import (
 )
 from portal.devstack.servers import ports
 
-__all__ = ["CONTROLLER", "NODE", "USER", "Cluster", "running_cluster", "slurm", "slurm_lacks"]
+__all__ = ["ACCOUNT", "CONTROLLER", "NODE", "USER", "Cluster", "running_cluster", "slurm", "slurm_lacks"]
 
 _GRES = """
 AccountingStorageTRES=gres/gpu,gres/npu,gres/card

@@ -98,10 +98,10 @@ def usage_list(*, tenant: Tenant, workload_uid: Id | None = None) -> QuerySet[Us
     return rows.annotate(exact=sums).order_by("-start_at", "-pk")
 
 
-def job_charges_open(limit: int) -> list[str]:
-    """Jobs over centres with a charge that is still open, at most so many charges of them, the oldest first."""
-    rows = Charge.plain.filter(state=ChargeState.OPEN).exclude(job_id="").order_by("pk")
-    return sorted(set(rows.values_list("job_id", flat=True)[:limit]))
+def job_charges_open() -> QuerySet[Charge, str]:
+    """The jobs over centres with a charge that is still open, in no order."""
+    rows = Charge.plain.filter(state=ChargeState.OPEN).exclude(job_id="").order_by()
+    return rows.values_list("job_id", flat=True)
 
 
 def slice_cost(slice_uid: str) -> tuple[Decimal, int]:

@@ -63,7 +63,7 @@ def attempt_settle(*, actor: Actor, key: str) -> None:
     if row is None or row.is_settled or row.charge_uid is None or row.state in OPEN or row.ended_at is None:
         return
     account, now = remote_account(key), timezone.now()
-    if not account.is_final and now - row.ended_at < GIVE_UP:
+    if not account.is_final and now - (account.seen_at or now) < GIVE_UP:
         return
     job_holds_lock(job.job_id)
     use = _use_of(row, account)
@@ -190,10 +190,10 @@ def job_unfunded_stop(*, actor: Actor, job_id: str, charge_uid: UUID) -> None:
 def _due(now: datetime) -> list[str]:
     """What can be settled now: of what its centre may still tell nothing is looked at."""
     rows = Replica.objects.filter(is_settled=False, charge_uid__isnull=False).exclude(state__in=OPEN)
-    over = dict(rows.order_by("ended_at").values_list("key", "ended_at")[:_LOOKED_MOST])
-    awaited = remote_awaited(over.keys())
-    due = [key for key, at in over.items() if key not in awaited or (at is not None and now - at >= GIVE_UP)]
-    return due[:_MOST]
+    over = list(rows.order_by("ended_at").values_list("key", flat=True)[:_LOOKED_MOST])
+    awaited = remote_awaited(over)
+    # By our own clock: what a watch that was away sees late is asked for first.
+    return [key for key in over if now - awaited.get(key, now - GIVE_UP) >= GIVE_UP][:_MOST]
 
 
 @contextmanager
@@ -213,7 +213,7 @@ def money_sweep(*, actor: Actor) -> None:
     for charge_uid, job_id in funds_due_jobs(_MOST):
         with _apart("money of job", job_id):
             job_unfunded_stop(actor=actor, job_id=job_id, charge_uid=charge_uid)
-    ended = Job.plain.filter(job_id__in=job_charges_open(_MOST), state__in=ENDED)
-    for job_id in ended.order_by("pk").values_list("job_id", flat=True):
+    ended = Job.plain.filter(job_id__in=job_charges_open(), state__in=ENDED)
+    for job_id in ended.order_by("pk").values_list("job_id", flat=True)[:_MOST]:
         with _apart("charges of job", job_id):
             job_charges_close(actor=actor, job_id=job_id)

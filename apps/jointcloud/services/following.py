@@ -57,6 +57,7 @@ def job_end(job: Job, *, actor: Actor) -> None:
     for key in rows.order_by("key").values_list("key", flat=True):
         remote_stop(key, actor=actor)
     job_settle(job, actor=actor, now=job.stop_asked_at)
+    charges_follow(job, actor=actor)
 
 
 @service(recorded=False)
@@ -121,7 +122,7 @@ def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
         return False
     row.state, row.reason, row.started_at = seen.state, reason, seen.started_at
     if seen.state in _ENDED:
-        row.ended_at, row.seen_until = seen.ended_at or now, seen.seen_at
+        row.ended_at, row.seen_until = seen.ended_at or now, _ended_by(seen)
         row.lost_at = lost_at
     row.seen_from = seen.seen_from
     if seen.state in _GONE or (row.again and seen.state in _ENDED):
@@ -134,6 +135,13 @@ def _take(job: Job, row: Replica, seen: Seen, now: datetime) -> bool:
         ]
     )  # fmt: skip
     return True
+
+
+def _ended_by(seen: Seen) -> datetime | None:
+    """When it had ended at the latest: as the engine says, where the portal looked long after, and never later."""
+    if seen.seen_from and seen.seen_at and seen.ended_at and seen.seen_from <= seen.ended_at:
+        return min(seen.ended_at, seen.seen_at)
+    return seen.seen_at
 
 
 def jobs_with_lost(now: datetime) -> list[str]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from apps.centers.services.remote_tasks import remote_tasks_forget
 from apps.jointcloud.models import Decision, Job, Replica
+from apps.jointcloud.services.charging import charges_follow
 from apps.jointcloud.services.settling import job_lock
 from apps.jointcloud.states import ENDED, OPEN
 from apps.kernel.actor import Actor
@@ -31,6 +32,7 @@ def is_settled(job: Job) -> bool:
 def job_erase(job: Job, *, actor: Actor) -> None:
     """Delete a locked job that is over and settled, with all that is known of it; internal to the app's services."""
     keys = list(Replica.objects.filter(task__job=job).values_list("key", flat=True))
+    charges_follow(job, actor=actor)
     job.delete()
     remote_tasks_forget(actor=actor, keys=keys)
 

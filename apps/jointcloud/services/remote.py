@@ -79,10 +79,12 @@ class Seen(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What is known of the use of an attempt that is over. `is_final`: nothing more is waited for; `told`: when it ran
+    """What is known of the use of an attempt that is over. `is_final`: nothing more is waited for; `seen_at`: since
+    when the portal has known it to be over, None where its centre has gone; `told`: when it ran
     by its centre's accounts, None where they say nothing that is believed; `is_doubted`: they said what is not."""
 
     is_final: bool
+    seen_at: datetime | None
     told: tuple[datetime, datetime] | None
     is_doubted: bool
 
@@ -92,14 +94,15 @@ def remote_account(key: str) -> Account:
     found, row = usages_believed([key]).get(key), remote_tasks_named([key]).get(key)
     told = None if found is None else (found.started_at, found.ended_at)
     is_final = told is not None or row is None or row.is_accounted
-    return Account(is_final, told, told is None and key in usages_doubted([key]))
+    return Account(is_final, row and row.state_at, told, told is None and key in usages_doubted([key]))
 
 
-def remote_awaited(keys: Collection[str]) -> set[str]:
-    """Those of these attempts of which their centre's accounts may still tell: some of them are told, and not taken
-    over yet."""
+def remote_awaited(keys: Collection[str]) -> dict[str, datetime]:
+    """Those of these attempts of which their centre's accounts may still tell, and since when the portal has known each
+    to be over; what they have told and is not taken over yet is none."""
     found = remote_tasks_awaiting(keys)
-    return found - usages_believed(found).keys()
+    told = usages_believed(found.keys())
+    return {key: at for key, at in found.items() if key not in told}
 
 
 def remote_request(

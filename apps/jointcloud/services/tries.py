@@ -103,7 +103,7 @@ def placement_try(
         raise InvalidInput(
             fields={"tenant": _("There is no tenant with the code %(code)s.") % {"code": tenant}}
         )
-    data = _data_meant(actor, tasks)
+    data = _data_meant(actor, actor.tenant or tenant, tasks)
     try:
         job = Job(
             "try",
@@ -121,10 +121,10 @@ def placement_try(
         raise InvalidInput(reason_text(error.reason)) from error
 
 
-def _data_meant(actor: Actor, tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The data that is named, as the engine knows it; what there is not is at no centre."""
+def _data_meant(actor: Actor, schema: str, tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The data that is named in a tenant, as the engine knows it; what there is not is at no centre."""
     names = {str(name) for given in tasks for name in given.get("data", ())}
-    meant = datasets_named(actor.tenant, names, actor=actor)
+    meant = datasets_named(schema, names, actor=actor)
     wrong: dict[str, object] = {}
     for i, given in enumerate(tasks):
         faults = (meaning_fault(name, meant[name]) for name in given.get("data", ()))

@@ -31,7 +31,7 @@ from apps.telemetry.services.samples import share_past_add
 from tests.apps.billing.scene import charge_make, record
 from tests.apps.console.conftest import START, at
 
-pytestmark = pytest.mark.req("POOL-12.21")
+pytestmark = [pytest.mark.django_db, pytest.mark.req("POOL-12.21")]
 DAY_S = 86_400
 
 

@@ -30,6 +30,13 @@ def sent(person, tenant, *tasks, ago_s: float = 1300, **more) -> Job:
     return job
 
 
+def settled(job: Job) -> None:
+    """What a job used is settled, whose centre's accounts have no more to tell of it."""
+    for row in Replica.objects.filter(task__job=job):
+        RemoteTask.objects.filter(key=row.key).update(is_accounted=True)
+        attempt_settle(actor=SYSTEM, key=row.key)
+
+
 def ran(row: Replica, seconds: float, *, ago_s: int = 10, state=RemoteState.SUCCEEDED) -> RemoteTask:
     """An attempt ran for so long, as the portal saw it, and ended so long ago."""
     over = timezone.now() - timedelta(seconds=ago_s)

@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.audit.models import Record
+from apps.billing.selectors.charges import job_charges_open
 from apps.centers.models import RemoteTask, ResourceSpec
 from apps.centers.states import RemoteState
 from apps.jointcloud.models import Decision, Job
@@ -14,6 +15,7 @@ from apps.jointcloud.services.following import job_stop
 from apps.jointcloud.services.submission import job_submit
 from apps.kernel.actor import SYSTEM
 from tests.apps.jointcloud.jobs import TASK, asked, attempts, cycle, fresh, other, say
+from tests.apps.jointcloud.money import settled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("JC-5d")]
 
@@ -136,7 +138,11 @@ def test_only_what_is_over_is_deleted_with_all_that_is_known_of_it(api, night):
     # The other still runs at its centre, which was asked to end it.
     assert api.delete(path(night)).json()["error"]["code"] == "job_not_over"
     say(second, RemoteState.STOPPED)
+    # What it used is not settled yet.
+    assert api.delete(path(night)).json()["error"]["code"] == "job_not_over"
+    settled(night)
     assert api.delete(path(night)).status_code == 204
+    assert not job_charges_open()
     assert not Job.plain.exists()
     assert not Decision.objects.exists()
     assert not RemoteTask.objects.exists()
@@ -146,6 +152,7 @@ def test_only_what_is_over_is_deleted_with_all_that_is_known_of_it(api, night):
 
 def test_what_a_centre_may_still_have_is_known_until_it_is_ended_there(api, over):
     key = attempts(over)[0].key
+    settled(over)
     RemoteTask.objects.filter(key=key).update(is_left=True)
     assert api.delete(path(over)).status_code == 204
     assert [row.key for row in RemoteTask.objects.all()] == [key]
@@ -164,6 +171,7 @@ def test_ended_jobs_and_why_they_went_where_they_did_are_forgotten(over, acme, p
     settings.WEIR_ENDED_JOB_DAYS, settings.WEIR_JOB_DECISION_DAYS = 30, 10
     open_job = job_submit(actor=person.actor, tenant=acme, asked=asked(name="open"))
     cycle()
+    settled(over)
     assert forgetting.jobs_forget(actor=SYSTEM) == 0
     assert Decision.objects.filter(task__job=over).exists()
     assert forgetting.jobs_forget(actor=SYSTEM, now=timezone.now() + timedelta(days=11)) == 0

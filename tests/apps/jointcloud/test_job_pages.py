@@ -13,6 +13,7 @@ from apps.jointcloud.views import jobs as job_views
 from apps.kernel.actor import SYSTEM
 from apps.kernel.errors import NotFound
 from tests.apps.jointcloud.jobs import attempts, cycle, say
+from tests.apps.jointcloud.money import settled
 
 pytestmark = pytest.mark.django_db
 
@@ -178,6 +179,8 @@ def test_a_job_is_changed_and_deleted_on_its_page(page, spec, centre):
     cycle()
     for row in attempts(job):
         say(row, RemoteState.SUCCEEDED)
+    assert 'data-test="job-unsettled"' in client.get(path).content.decode()
+    settled(job)
     shown = client.get(path).content.decode()
     assert 'data-test="job-delete"' in shown
     assert 'data-test="job-change"' not in shown
