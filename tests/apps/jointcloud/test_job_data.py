@@ -231,8 +231,13 @@ def test_the_dry_run_says_where_the_data_lies_and_where_not(alice, network, data
     assert refused.status_code == 400
     assert "Name one" in refused.json()["error"]["fields"]["tasks.0.data"]
     # Without a tenant an operator tries with the centre's data alone.
-    (task,) = tried(["imagenet"], operator("cluster_administrator").api()).json()["tasks"]
+    ops = operator("cluster_administrator").api()
+    (task,) = tried(["imagenet"], ops).json()["tasks"]
     assert task["placed"] == []
+    # For a tenant he tries with what that tenant's jobs would read.
+    body = {"tenant": "acme", "tasks": [{"resource_spec_id": "gpu1", "data": ["imagenet"]}]}
+    (task,) = ops.post(TRY, body, format="json").json()["tasks"]
+    assert [each["ai_center_id"] for each in task["placed"]] == ["dear"]
 
 
 def test_a_tenant_s_data_goes_with_the_tenant_and_the_centre_s_stays(submit, network, dataset):

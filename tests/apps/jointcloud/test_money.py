@@ -111,6 +111,36 @@ def test_where_no_account_is_told_what_the_portal_saw_counts(submit, lake):
     assert (found.settled_by, found.seconds, found.amount) == ("seen", 600, Decimal("0.8333333333"))
 
 
+def seen_late(job, row, *, ended_ago):
+    """The portal sees now that it ended some time ago, by the engine's word."""
+    task = ran(row, 1000, ago_s=0, state=RemoteState.RUNNING)
+    now = timezone.now()
+    RemoteTask.objects.filter(pk=task.pk).update(state="succeeded", state_at=now, ended_at=now - ended_ago)
+    job_follow(actor=SYSTEM, job_id=job.job_id)
+    return task
+
+
+def test_while_nobody_looked_no_more_is_charged_than_the_engine_says(submit, lake):
+    job = submit()
+    (row,) = attempts(job)
+    task = seen_late(job, row, ended_ago=timedelta(seconds=400))
+    usage_untold(actor=SYSTEM, pk=task.pk)
+    found = settle(row)
+    assert found.settled_by == "seen"
+    assert 599 <= found.seconds <= 601
+
+
+def test_the_accounts_are_waited_for_by_our_own_clock(submit, lake):
+    """A centre's clock that is days behind makes nothing old."""
+    job = submit()
+    (row,) = attempts(job)
+    task = seen_late(job, row, ended_ago=timedelta(days=3))
+    assert settle(row) is None
+    usage_untold(actor=SYSTEM, pk=task.pk)
+    # Its word is not believed where it cannot be: what the portal saw counts.
+    assert settle(row).seconds in (999, 1000, 1001)
+
+
 @pytest.mark.req("JC-6.5-2")
 def test_what_a_lost_replica_ran_on_for_is_ours_and_not_the_tenants(submit, lake, spec, centre):
     job = submit()
