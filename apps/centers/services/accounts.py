@@ -89,7 +89,7 @@ def accounts_follow(
 def _account_follow(adapter: CenterAdapter, rows: list[RemoteTask]) -> Iterator[tuple[str, str]]:
     asked_at, waiting = timezone.now(), []
     for row in rows:
-        if Ability.USAGE in adapter.abilities and _may_be_told(row):
+        if Ability.USAGE in adapter.abilities and _may_be_accounted(row):
             waiting.append(row)
         else:
             usage_untold(actor=SYSTEM, pk=row.pk)
@@ -106,7 +106,7 @@ def _account_follow(adapter: CenterAdapter, rows: list[RemoteTask]) -> Iterator[
     _untell(waiting, asked_at)
 
 
-def _may_be_told(row: RemoteTask) -> bool:
+def _may_be_accounted(row: RemoteTask) -> bool:
     """Whether accounts may know it: what surely never ran is in none."""
     if row.state == RemoteState.LOST:
         return bool(row.native_id) or row.is_left

@@ -94,7 +94,9 @@ def remote_account(key: str) -> Account:
     found, row = usages_believed([key]).get(key), remote_tasks_named([key]).get(key)
     told = None if found is None else (found.started_at, found.ended_at)
     is_final = told is not None or row is None or row.is_accounted
-    return Account(is_final, row and row.state_at, told, told is None and key in usages_doubted([key]))
+    return Account(
+        is_final, None if row is None else row.state_at, told, told is None and key in usages_doubted([key])
+    )
 
 
 def remote_awaited(keys: Collection[str]) -> dict[str, datetime]:
