@@ -43,6 +43,7 @@ def test_the_administrators_first_hour_leads_from_nothing_to_a_customers_job(
         "JOB-1",
         "Welcome to North Lab",
         "Our pool has joined",
+        "Our pool serves North Lab",
         "Our pool offers One accelerator",
         "night run is submitted",
     ):
