@@ -31,7 +31,7 @@ from apps.tenancy.states import ENDED
 # Of a value of an account: a name of a user at the centre.
 ACCOUNT_MOST = 63
 # docs/database.md, "Order of locks".
-_SERVING = 0x5765694E
+_SERVING_LOCK = 0x5765694E
 
 
 @service(P.MANAGE)
@@ -132,7 +132,7 @@ def serving_lock(center: int, *, is_shared: bool) -> None:
     who gives work to several centres locks other rows in between. Internal to the app's services."""
     how = "_shared" if is_shared else ""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_advisory_xact_lock{how}(%s, %s)", [_SERVING, center])
+        cursor.execute(f"SELECT pg_advisory_xact_lock{how}(%s, %s)", [_SERVING_LOCK, center])
 
 
 def serves_check(kind: CenterKind, serves: str, *, may_share: bool) -> None:

@@ -59,6 +59,7 @@ AS_WRITTEN = (
     _("centre %(name)s is asked again later: %(error)s"),
     _("centre %(name)s and its jobs: %(error)s"),
     _("centre %(name)s is not believed: %(error)s"),
+    _("use of %(key)s is not believed: %(error)s"),
     _("centre %(name)s does not stop the job %(key)s: %(error)s"),
     _("the job %(key)s is not sent to centre %(name)s for now: %(error)s"),
     _("another process sends to centre %(name)s now"),
@@ -147,6 +148,10 @@ OTHERWISE = (
     ("%(error)s; the present one goes on", _("the present release goes on: %(error)s")),
     ("hook %(hook)s failed (try %(try)s): %(error)s", _("hook %(hook)s failed at try %(try)s: %(error)s")),
     ("what-if %(uid)s was not replayed%(problem)s", _("a what-if was not replayed: %(problem)s")),
+    (
+        "money of jobs: %(uid)s was not looked at%(problem)s",
+        _("the money of a job was not looked at: %(problem)s"),
+    ),
     (
         "the money of workload %(uid)s was not looked at%(problem)s",
         _("the money of a workload was not looked at: %(problem)s"),

@@ -197,23 +197,23 @@ def _due(now: datetime) -> list[str]:
 
 
 @contextmanager
-def _apart(what: str, name: str) -> Iterator[None]:
+def _apart(name: str) -> Iterator[None]:
     try:
         yield
     except Exception:
-        log.exception("%s %s was not looked at", what, name)
+        log.exception("money of jobs: %s was not looked at", name)
 
 
 def money_sweep(*, actor: Actor) -> None:
     """Settle what no event told, look at the money of what runs, and close what is settled. What one part fails over
     the others do not wait for; it is due still."""
     for key in _due(timezone.now()):
-        with _apart("attempt", key):
+        with _apart(key):
             attempt_settle(actor=actor, key=key)
     for charge_uid, job_id in funds_due_jobs(_MOST):
-        with _apart("money of job", job_id):
+        with _apart(job_id):
             job_unfunded_stop(actor=actor, job_id=job_id, charge_uid=charge_uid)
     ended = Job.plain.filter(job_id__in=job_charges_open(), state__in=ENDED)
     for job_id in ended.order_by("pk").values_list("job_id", flat=True)[:_MOST]:
-        with _apart("charges of job", job_id):
+        with _apart(job_id):
             job_charges_close(actor=actor, job_id=job_id)
