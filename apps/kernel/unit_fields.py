@@ -1,4 +1,4 @@
-"""Amounts that people say in the unit they like: lengths of time, and memory.
+"""Amounts that people say in the unit they like: lengths of time, memory, and what files hold.
 
 The form keeps and gives back one whole number, in the least unit of the field; sent are a figure and, as `<name>_unit`,
 how many of the least unit it counts in. Without the latter the figure is in the least unit.
@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from django import forms
+from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -45,6 +46,13 @@ _MINUTE, _HOUR, _DAY = gettext_lazy("minutes"), gettext_lazy("hours"), gettext_l
 _OF_TIME = ((60, _MINUTE), (3600, _HOUR), (86400, _DAY))
 SECONDS = Scale((Unit(1, gettext_lazy("seconds")), *(Unit(size, name) for size, name in _OF_TIME)), span_text)
 MINUTES = Scale(tuple(Unit(size // 60, name) for size, name in _OF_TIME), _minutes_text)
+FILES = Scale(
+    (
+        Unit(1, gettext_lazy("bytes")),
+        *(Unit(1024**power, name) for power, name in ((2, "MiB"), (3, "GiB"), (4, "TiB"))),
+    ),
+    filesizeformat,
+)
 MEMORY = Scale((Unit(1, "MiB"), Unit(1024, "GiB"), Unit(1024**2, "TiB")), mib_text)
 
 

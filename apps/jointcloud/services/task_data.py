@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from django.utils.translation import gettext as _
 
 from apps.jointcloud.models import Dataset, DatasetCopy, Task, TaskData
-from apps.jointcloud.selectors.data import datasets_hold, datasets_named
+from apps.jointcloud.selectors.data import datasets_named
 from apps.jointcloud.types import TaskRequest
 from apps.kernel.actor import Actor
 
@@ -90,13 +90,12 @@ def tasks_data_keep(tasks: Sequence[Task], found: Sequence[Sequence[Dataset]]) -
 
 
 def data_there(task: Task, centers: Collection[str]) -> dict[str, dict[str, str]]:
-    """By the code of each of these centres: where the task's data lies there, by variable. It stays until the
-    transaction ends. Raises DataGone, with the centre's code as its second argument."""
+    """By the code of each of these centres: where the task's data lies there, by variable. The caller holds the data
+    (`datasets_hold`). Raises DataGone, with the centre's code as its second argument."""
     wanted = list(task.data.order_by("number"))
     if not wanted:
         return {code: {} for code in centers}
     ids = [row.data_id for row in wanted]
-    datasets_hold(ids)
     copies = DatasetCopy.objects.filter(dataset__data_id__in=ids, center__ai_center_id__in=list(centers))
     lies = {
         (copy.dataset.data_id, copy.center.ai_center_id): copy.address

@@ -13,7 +13,7 @@ from apps.jointcloud.models import Dataset, DatasetCopy
 from apps.jointcloud.models.data import ADDRESS_BYTES, DIGEST_LENGTH, DataAccess
 from apps.jointcloud.types import CopyFacts, DatasetFacts
 from apps.kernel.forms import SoundForm
-from apps.kernel.unit_fields import SECONDS, UnitField
+from apps.kernel.unit_fields import FILES, SECONDS, UnitField
 
 _COUNTS = ("succeeded", "interrupted", "failed", "current_downloads")
 
@@ -26,7 +26,7 @@ class DatasetForm(MarkedForm):
     """What is said of data; its name and version cannot be changed."""
 
     mark = "dataset"
-    size_bytes = forms.IntegerField(label=_("Size (bytes)"), min_value=0, max_value=MOST)
+    size_bytes = UnitField(FILES, most=MOST, label=_("Size"))
     files = forms.IntegerField(  # type: ignore[assignment]
         label=_("Files"), min_value=0, max_value=MOST_COUNT
     )

@@ -50,10 +50,10 @@ def test_data_is_entered_its_copy_told_of_changed_and_forgotten(page, centre):
     assert 'value="/share/&lt;b&gt;imagenet"' in shown
     assert "secret-address" not in shown
     assert "Centre lake" in client.get("/datasets/?search=image").content.decode()
-    changed = {**NEW, "moves": "yes", "size_bytes": "7"}
+    changed = {**NEW, "moves": "yes", "size_bytes": "1.5", "size_bytes_unit": str(1024**3)}
     assert client.post(f"{answer.url}change/", changed).status_code == 302
     row.refresh_from_db()
-    assert (row.may_move, row.size_bytes, row.data_version) == (True, 7, "2012")
+    assert (row.may_move, row.size_bytes, row.data_version) == (True, 3 * 2**29, "2012")
     assert client.post(f"{answer.url}copies/lake/remove/").status_code == 302
     assert not DatasetCopy.objects.exists()
     assert client.post(f"{answer.url}remove/").status_code == 302

@@ -43,7 +43,8 @@ def job_seen(job: Mapping[str, Any]) -> JobSeen:
         native_id=key,
         state=state,
         native_state=word[:64],
-        message=_message(text(job, "message")),
+        # Of what succeeded Ray says that it finished successfully: nothing that the state does not say.
+        message="" if state == JobState.SUCCEEDED else _message(text(job, "message")),
         started_at=_time(number(job, "start_time")) if has_begun else None,
         ended_at=_time(number(job, "end_time")) if state in OVER else None,
         exit_code=_exit_code(job) if state in OVER and has_begun else None,
