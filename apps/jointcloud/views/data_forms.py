@@ -116,6 +116,22 @@ class CopyForm(MarkedForm):
         assert isinstance(choice, forms.ChoiceField)
         choice.choices = [(center.ai_center_id, center.name) for center in centers]
 
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        """What is said of every copy."""
+        return [self[name] for name in ("ai_center_id", "dataset_url", "access", "digest")]
+
+    @property
+    def download_fields(self) -> list[forms.BoundField]:
+        """What is rarely said: how the copy is downloaded, as programs tell it."""
+        main = {field.name for field in self.main_fields}
+        return [self[name] for name in self.fields if name not in main]
+
+    @property
+    def tells_downloads(self) -> bool:
+        """Whether something is said of its downloads."""
+        return any(self.initial.get(field.name) for field in self.download_fields)
+
     def copy(self, given: Mapping[str, Any]) -> CopyFacts:
         """Of what was sent, what is said of the copy."""
         return CopyFacts(
